@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * compiler.h - attributes that the whole tree uses, under short names.
+ */
+#ifndef BFS_COMPILER_H
+#define BFS_COMPILER_H
+
+#define BFS_MUST_CHECK __attribute__((warn_unused_result))
+#define BFS_CLEANUP(fn) __attribute__((cleanup(fn)))
+#define BFS_TARGET(isa) __attribute__((target(isa)))
+#define BFS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define BFS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define BFS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define BFS_UNUSED __attribute__((unused))
+#define BFS_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+#if defined(__x86_64__) || defined(__i386__)
+#define BFS_X86 1
+#endif
+#if defined(__aarch64__)
+#define BFS_ARM64 1
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mem.h - all memory of the library: counted, bounded, and able to fail on
+ * purpose.
+ *
+ * The budget is one for the process. What a file claims reaches these calls
+ * only after its bytes back the claim; the budget is the second line.
+ */
+#ifndef BFS_MEM_H
+#define BFS_MEM_H
+
+#include "compiler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Like malloc, calloc and realloc; NULL when memory or the budget is
+ * exhausted. A size of 0 gives a block of 1 byte. Free with bfs_free. */
+void *bfs_alloc(size_t len) BFS_MUST_CHECK;
+void *bfs_zalloc(size_t n, size_t len) BFS_MUST_CHECK;
+void *bfs_realloc(void *p, size_t len) BFS_MUST_CHECK;
+void bfs_free(void *p);
+
+/* A copy of len bytes with a NUL behind them, or NULL. */
+char *bfs_memdup0(const void *p, size_t len) BFS_MUST_CHECK;
+
+/* Page-aligned memory straight from the system (for block buffers), counted
+ * in the same budget; its pages are touched already. len is given back to
+ * bfs_unmap as it was asked for. */
+void *bfs_map(size_t len) BFS_MUST_CHECK;
+void bfs_unmap(void *p, size_t len);
+
+/* The most that may be held at once, in bytes; 0 = no bound. */
+void bfs_mem_set_limit(uint64_t len);
+/* What is held now, in bytes. */
+uint64_t bfs_mem_used(void);
+
+/* For tests: the n-th allocation from now fails (1 = the next); 0 = none. */
+void bfs_mem_fail_at(uint64_t n);
+
+/* For BFS_CLEANUP on a pointer variable. */
+static inline void bfs_freep(void *pp)
+{
+	bfs_free(*(void **)pp);
+}
+
+#endif
