@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file.c - a regular file as a source: pread, and a look at fstat to see
+ * whether it is still the file that was opened.
+ */
+#include "source/source.h"
+
+#include "bytes.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct file {
+	struct bfs_source base;
+	int fd;
+};
+
+static struct bfs_source_id identify(const struct stat *st)
+{
+	struct bfs_source_id id = {
+		.dev = (uint64_t)st->st_dev,
+		.ino = (uint64_t)st->st_ino,
+		.len = (uint64_t)st->st_size,
+		.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 +
+			    (int64_t)st->st_mtim.tv_nsec,
+	};
+
+	return id;
+}
+
+static enum bfs_err check_file(struct bfs_source *s, struct bfs_diag *diag)
+{
+	struct bfs_source_id id;
+	struct stat st;
+
+	if (fstat(((struct file *)s)->fd, &st) < 0)
+		return bfs_fail(diag, BFS_ERR_IO, 0, "fstat: %s",
+				strerrordesc_np(errno));
+	id = identify(&st);
+	if (id.len != s->id.len || id.mtime_ns != s->id.mtime_ns)
+		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
+				"the file was written to since it was opened");
+	return BFS_OK;
+}
+
+static enum bfs_err read_file(struct bfs_source *s, uint64_t off, void *buf,
+			      size_t len, struct bfs_diag *diag)
+{
+	struct file *f = (struct file *)s;
+	uint8_t *to = buf;
+
+	while (len > 0) {
+		ssize_t n = pread(f->fd, to, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return bfs_fail(diag, BFS_ERR_IO, off, "read: %s",
+					strerrordesc_np(errno));
+		if (n == 0)
+			return bfs_fail(diag, BFS_ERR_CHANGED, off,
+					"the file became shorter since it was "
+					"opened");
+		to += n;
+		off += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return BFS_OK;
+}
+
+static void will_need_file(struct bfs_source *s, uint64_t off, uint64_t len)
+{
+	posix_fadvise(((struct file *)s)->fd, (off_t)off, (off_t)len,
+		      POSIX_FADV_WILLNEED);
+}
+
+static void close_file(struct bfs_source *s)
+{
+	close(((struct file *)s)->fd);
+	bfs_free(s);
+}
+
+static const struct bfs_source_ops file_ops = {
+	.read = read_file,
+	.check = check_file,
+	.will_need = will_need_file,
+	.close = close_file,
+};
+
+enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
+			     struct bfs_diag *diag)
+{
+	struct file *f;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return bfs_fail(diag, BFS_ERR_IO, 0, "fstat: %s",
+				strerrordesc_np(errno));
+	if (!S_ISREG(st.st_mode))
+		return bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+				"not a regular file");
+	f = bfs_zalloc(1, sizeof(*f));
+	if (!f)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	f->base.ops = &file_ops;
+	f->base.len = (uint64_t)st.st_size;
+	f->base.id = identify(&st);
+	f->base.refs = 1;
+	f->fd = fd;
+	/* Blocks are asked for by what a reader needs; the kernel's guess
+	 * would only read more. */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	*ret_source = &f->base;
+	return BFS_OK;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source.h - bytes at an offset: a file, a window of another source, memory.
+ *
+ * A source is shared by reference count and may be read by any number of
+ * threads at once. It never changes its length: a file that shrinks gives
+ * TRUNCATED or CHANGED, never other bytes silently.
+ */
+#ifndef BFS_SOURCE_H
+#define BFS_SOURCE_H
+
+#include "err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What makes a file the same file (zeros for memory). */
+struct bfs_source_id {
+	uint64_t dev, ino;
+	uint64_t len;		/* bytes, of the whole file */
+	int64_t mtime_ns;
+};
+
+struct bfs_source;
+
+struct bfs_source_ops {
+	/* Reads exactly len bytes; [off, off + len) is inside the source. */
+	enum bfs_err (*read)(struct bfs_source *s, uint64_t off, void *buf,
+			     size_t len, struct bfs_diag *diag);
+	/* CHANGED if the bytes behind it are no longer those opened. */
+	enum bfs_err (*check)(struct bfs_source *s, struct bfs_diag *diag);
+	/* Says that a range will be wanted soon; may be NULL. */
+	void (*will_need)(struct bfs_source *s, uint64_t off, uint64_t len);
+	void (*close)(struct bfs_source *s);
+};
+
+/* The head of every kind of source. */
+struct bfs_source {
+	const struct bfs_source_ops *ops;
+	uint64_t len;			/* bytes */
+	struct bfs_source_id id;
+	_Atomic uint32_t refs;
+	/* Counters since opening; a window counts in its parent too. */
+	_Atomic uint64_t n_reads;	/* read system calls */
+	_Atomic uint64_t read_len;	/* bytes asked for */
+};
+
+/* A regular file by descriptor; the source owns fd from success on. */
+enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* [off, off + len) of another source, which it references. RANGE if that is
+ * not inside the parent. */
+enum bfs_err bfs_source_window(struct bfs_source *parent, uint64_t off,
+			       uint64_t len, struct bfs_source **ret_source,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Bytes in memory. Takes over buf (freed by bfs_free) if `own`. */
+enum bfs_err bfs_source_memory(const void *buf, size_t len, bool own,
+			       struct bfs_source **ret_source,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
+
+struct bfs_source *bfs_source_ref(struct bfs_source *s);
+/* NULL is fine. */
+void bfs_source_unref(struct bfs_source *s);
+
+/* Reads exactly len bytes. TRUNCATED when the range is not inside. */
+enum bfs_err bfs_source_read(struct bfs_source *s, uint64_t off, void *buf,
+			     size_t len, struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* CHANGED when the file is not the one that was opened. */
+enum bfs_err bfs_source_check(struct bfs_source *s,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
+void bfs_source_will_need(struct bfs_source *s, uint64_t off, uint64_t len);
+
+static inline uint64_t bfs_source_len(const struct bfs_source *s)
+{
+	return s->len;
+}
+
+#endif
