@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * filter.c - the table of filters, their names, and the choice of a variant.
+ */
+#include "filter/filter.h"
+
+#include <stdio.h>
+
+const struct bfs_filter *const bfs_filters[] = {
+#define BFS_FILTER_ROW(stem) &bfs_filter_##stem,
+#include "filter/rows.def"
+#undef BFS_FILTER_ROW
+};
+
+const size_t bfs_n_filters = BFS_ARRAY_LEN(bfs_filters);
+
+/* Filters that have a name, but no row. */
+static const struct {
+	unsigned id;
+	const char *name;
+} others[] = {
+	{ 0, "none" },
+	{ 32, "ndcell" },
+	{ 33, "ndmean" },
+};
+
+const struct bfs_filter *bfs_filter_find(unsigned id)
+{
+	for (size_t i = 0; i < bfs_n_filters; i++)
+		if ((unsigned)bfs_filters[i]->id == id)
+			return bfs_filters[i];
+	return NULL;
+}
+
+const char *bfs_filter_name(unsigned id, char buf[24])
+{
+	const struct bfs_filter *filter = bfs_filter_find(id);
+
+	if (filter)
+		return filter->name;
+	for (size_t i = 0; i < BFS_ARRAY_LEN(others); i++)
+		if (others[i].id == id)
+			return others[i].name;
+	snprintf(buf, 24, "filter-%u", id);
+	return buf;
+}
+
+void bfs_filter_undo(const struct bfs_filter *filter,
+		     const struct bfs_filter_job *job)
+{
+	const enum bfs_cpu have = bfs_cpu_level();
+
+	for (int level = BFS_N_CPUS - 1; level >= 0; level--)
+		if (filter->undo[level] &&
+		    bfs_cpu_allows(have, (enum bfs_cpu)level)) {
+			filter->undo[level](job);
+			return;
+		}
+}
