@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * b2frame.c - the contiguous frame of C-Blosc2 (14-element header): header,
+ * chunks, index chunk, trailer.
+ *
+ * Sections are checked one by one; what breaks one of them is blamed on the
+ * frame and the others are served. See docs/formats/b2frame.md.
+ */
+#include "container/container.h"
+
+#include "bytes.h"
+#include "container/index.h"
+#include "container/metatable.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MIN_HEADER 87
+#define META_AT 87
+#define MAX_HEADER (UINT32_C(16) << 20)
+#define TRAILER_BUF (UINT32_C(512) << 10)
+#define MIN_TRAILER 25
+#define MAX_CHUNKSIZE INT32_C(2147483615)
+
+/* Numbers of the fixed header that only opening needs. */
+struct header {
+	uint64_t header_len, frame_len;
+	uint64_t trailer_off;		/* in the source; 0 = not found */
+};
+
+static bool probe(struct bfs_source *source, const uint8_t *head,
+		  size_t head_len, const char *name)
+{
+	(void)source;
+	(void)name;
+	/* 0x9a to 0x9d are early frames; whatever else is newer than us. */
+	return head_len >= 10 && !memcmp(head + 1, "\xa8" "b2frame", 9) &&
+	       (head[0] < 0x9a || head[0] > 0x9d);
+}
+
+static bool markers_hold(const uint8_t *p)
+{
+	static const struct { uint8_t at, want; } marks[] = {
+		{ 0x0a, 0xd2 }, { 0x0f, 0xcf }, { 0x18, 0xa4 }, { 0x1d, 0xd3 },
+		{ 0x26, 0xd3 }, { 0x2f, 0xd2 }, { 0x34, 0xd2 }, { 0x39, 0xd2 },
+		{ 0x3e, 0xd1 }, { 0x41, 0xd1 }, { 0x45, 0xd8 },
+	};
+	size_t i;
+
+	for (i = 0; i < BFS_ARRAY_LEN(marks); i++)
+		if (p[marks[i].at] != marks[i].want)
+			return false;
+	return true;
+}
+
+static enum bfs_err check_generation(const uint8_t *p, struct bfs_diag *diag)
+{
+	if (p[0] != 0x9e)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+				"a newer frame format (first byte %02x)", p[0]);
+	if ((p[0x19] & 15) > 3)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0x19,
+				"a newer frame format (version %u)",
+				p[0x19] & 15);
+	if (!markers_hold(p))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x0a,
+				"the frame header has wrong markers");
+	if (p[0x1a] == 1)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1a,
+				"the index of a sparse frame without its "
+				"directory");
+	if (p[0x1a] != 0)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0x1a,
+				"frame type %u is unknown", p[0x1a]);
+	if (p[0x46] > BFS_N_FILTER_SLOTS)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x46,
+				"%u filter slots", p[0x46]);
+	return BFS_OK;
+}
+
+static void read_fields(struct bfs_frame *f, const uint8_t *p,
+			struct header *h)
+{
+	h->header_len = bfs_be32(p + 0x0b);
+	h->frame_len = bfs_be64(p + 0x10);
+	f->nbytes = bfs_be64(p + 0x1e);
+	f->data_len = bfs_be64(p + 0x27);
+	f->typesize = bfs_be32(p + 0x30);
+	f->blocksize = bfs_be32(p + 0x35);
+	f->chunksize = (int32_t)bfs_be32(p + 0x3a);
+	f->vlblocks = p[0x19] & 0x80;
+	f->codec = p[0x1b] & 15;
+	f->clevel = p[0x1b] >> 4;
+	if (f->codec >= 6)
+		f->codec = p[0x4d];
+	f->codec_meta = p[0x4e];
+	memcpy(f->filters, p + 0x47, BFS_N_FILTER_SLOTS);
+	memcpy(f->filters_meta, p + 0x4f, BFS_N_FILTER_SLOTS);
+	f->has_defaults = true;
+	f->data_off = h->header_len;
+	f->env.typesize = f->typesize;
+	snprintf(f->format_detail, sizeof(f->format_detail),
+		 "version %u, contiguous", p[0x19] & 15);
+}
+
+static enum bfs_err check_fields(const struct bfs_frame *f,
+				 const struct header *h, struct bfs_diag *diag)
+{
+	if (h->header_len < MIN_HEADER || h->header_len > h->frame_len ||
+	    h->header_len > MAX_HEADER)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x0b,
+				"header length %" PRIu64 " of a frame of %"
+				PRIu64, h->header_len, h->frame_len);
+	if (h->frame_len > INT64_MAX)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x10,
+				"frame length %" PRIu64, h->frame_len);
+	if (f->nbytes > INT64_MAX)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1e,
+				"nbytes %" PRId64, (int64_t)f->nbytes);
+	if (f->typesize == 0 || f->typesize > INT32_MAX)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x30,
+				"typesize %" PRId32, (int32_t)f->typesize);
+	if (f->chunksize < -1 || f->chunksize > MAX_CHUNKSIZE ||
+	    (f->chunksize == -1 && f->nbytes > 0))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x3a,
+				"chunk size %" PRId64 " with nbytes %" PRIu64,
+				f->chunksize, f->nbytes);
+	return BFS_OK;
+}
+
+/* The frame may be cut off; what is there is served. */
+static void check_length(struct bfs_frame *f, const struct header *h)
+{
+	struct bfs_diag why;
+
+	f->cbytes = bfs_min(h->frame_len, bfs_source_len(f->source));
+	if (h->frame_len <= bfs_source_len(f->source))
+		return;
+	bfs_fail(&why, BFS_ERR_TRUNCATED, 0x10,
+		 "the frame has %" PRIu64 " bytes, only %" PRIu64
+		 " are there", h->frame_len, bfs_source_len(f->source));
+	bfs_frame_blame(f, &why);
+}
+
+static enum bfs_err open_metas(struct bfs_frame *f, const struct header *h,
+			       struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
+	struct bfs_section section = {
+		.source = f->source, .len = h->header_len,
+		.buf_len = (size_t)h->header_len,
+	};
+
+	if (h->header_len > f->cbytes)
+		return bfs_fail(diag, BFS_ERR_TRUNCATED, 0x0b,
+				"the header ends beyond the file");
+	buf = bfs_alloc(section.buf_len);
+	if (!buf)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(bfs_source_read(f->source, 0, buf, section.buf_len, diag));
+	section.buf = buf;
+	return bfs_metatable_parse(f, &section, META_AT, false, diag);
+}
+
+static enum bfs_err find_trailer(struct bfs_frame *f, struct header *h,
+				 uint64_t *ret_len, struct bfs_diag *diag)
+{
+	uint64_t end = h->frame_len, len;
+	uint8_t tail[23];
+
+	if (end > f->cbytes || end < MIN_HEADER + MIN_TRAILER)
+		return bfs_fail(diag, BFS_ERR_TRUNCATED, end,
+				"the trailer is missing");
+	BFS_TRY(bfs_source_read(f->source, end - 23, tail, 23, diag));
+	len = bfs_be32(tail + 1);
+	if (tail[0] != 0xce || tail[5] != 0xd8)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, end - 23,
+				"the end of the trailer has wrong markers");
+	if (len < MIN_TRAILER || len > end - h->header_len)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, end - 22,
+				"trailer length %" PRIu64, len);
+	h->trailer_off = end - len;
+	*ret_len = len;
+	return BFS_OK;
+}
+
+static enum bfs_err open_trailer(struct bfs_frame *f, struct header *h,
+				 struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
+	struct bfs_section section = { .source = f->source };
+
+	BFS_TRY(find_trailer(f, h, &section.len, diag));
+	section.off = h->trailer_off;
+	section.buf_len = (size_t)bfs_min(section.len, TRAILER_BUF);
+	buf = bfs_alloc(section.buf_len);
+	if (!buf)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(bfs_source_read(f->source, section.off, buf, section.buf_len,
+				diag));
+	section.buf = buf;
+	if (section.buf_len < 2 || buf[0] != 0x94 || buf[1] != 1) {
+		h->trailer_off = 0;
+		return bfs_fail(diag, BFS_ERR_CORRUPT, section.off,
+				"the trailer has wrong markers");
+	}
+	return bfs_metatable_parse(f, &section, 2, true, diag);
+}
+
+static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
+			       struct bfs_diag *diag)
+{
+	uint64_t end = h->trailer_off ? h->trailer_off : f->cbytes, at, n;
+	struct bfs_index *index;
+
+	if (f->nbytes == 0)
+		return BFS_OK;
+	if (f->data_len > INT64_MAX || !bfs_add(h->header_len, f->data_len,
+						&at) ||
+	    !bfs_inside(at, BFS_CHUNK_MIN_HEADER, end))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x27,
+				"cbytes %" PRIu64 " leaves no room for the "
+				"index before %" PRIu64, f->data_len, end);
+	BFS_TRY(bfs_index_open(f->source, at, end - at, &index, &n, diag));
+	f->index = index;
+	if (f->chunksize > 0 &&
+	    n != bfs_div_up(f->nbytes, (uint64_t)f->chunksize))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, at,
+				"the index has %" PRIu64 " entries for %" PRIu64
+				" chunks", n, bfs_div_up(f->nbytes,
+						(uint64_t)f->chunksize));
+	f->n_chunks = n;
+	return BFS_OK;
+}
+
+/* A section that fails is blamed on the frame, unless memory is short. */
+static enum bfs_err blame(struct bfs_frame *f, enum bfs_err err,
+			  const struct bfs_diag *why, struct bfs_diag *diag)
+{
+	if (err == BFS_ERR_NOMEM) {
+		if (diag)
+			*diag = *why;
+		return err;
+	}
+	if (err != BFS_OK)
+		bfs_frame_blame(f, why);
+	return BFS_OK;
+}
+
+static enum bfs_err open_sections(struct bfs_frame *f, struct header *h,
+				  struct bfs_diag *diag)
+{
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	check_length(f, h);
+	err = open_metas(f, h, &why);
+	BFS_TRY(blame(f, err, &why, diag));
+	err = open_trailer(f, h, &why);
+	BFS_TRY(blame(f, err, &why, diag));
+	err = open_index(f, h, &why);
+	f->nbytes_known = err == BFS_OK;
+	BFS_TRY(blame(f, err, &why, diag));
+	BFS_TRY(bfs_metatable_array(f, diag));
+	if (f->array.present)
+		f->format = "b2nd";
+	return BFS_OK;
+}
+
+static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
+			       struct bfs_diag *diag)
+{
+	struct header h = { 0 };
+	uint8_t head[MIN_HEADER];
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	(void)name;
+	if (bfs_source_len(f->source) < MIN_HEADER) {
+		bfs_fail(&why, BFS_ERR_TRUNCATED, bfs_source_len(f->source),
+			 "the file ends inside the frame header");
+		bfs_frame_blame(f, &why);
+		return BFS_OK;
+	}
+	BFS_TRY(bfs_source_read(f->source, 0, head, sizeof(head), diag));
+	err = check_generation(head, &why);
+	if (err == BFS_OK) {
+		read_fields(f, head, &h);
+		err = check_fields(f, &h, &why);
+	}
+	if (err != BFS_OK) {
+		/* Nothing in the header can be believed. */
+		f->nbytes = 0;
+		f->chunksize = -1;
+		f->typesize = (uint32_t)bfs_max(1, f->typesize);
+		bfs_frame_blame(f, &why);
+		return BFS_OK;
+	}
+	return open_sections(f, &h, diag);
+}
+
+static enum bfs_err decode_special(int64_t entry, struct bfs_span *span)
+{
+	switch ((uint64_t)entry) {
+	case UINT64_C(0x81) << 56:
+		span->special = BFS_CHUNK_ZEROS;
+		return BFS_OK;
+	case UINT64_C(0x82) << 56:
+		span->special = BFS_CHUNK_NAN;
+		return BFS_OK;
+	case UINT64_C(0x84) << 56:
+		span->special = BFS_CHUNK_UNINIT;
+		return BFS_OK;
+	default:
+		return BFS_ERR_CORRUPT;
+	}
+}
+
+static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+			 struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	struct bfs_span s = { .special = BFS_CHUNK_BLOCKS,
+			      .source = f->source, .nbytes = UINT32_MAX };
+	int64_t entry;
+
+	BFS_TRY(bfs_index_get(f->index, n, &entry, diag));
+	if (f->chunksize > 0)
+		s.nbytes = (uint32_t)bfs_min(
+			(uint64_t)f->chunksize,
+			f->nbytes - n * (uint64_t)f->chunksize);
+	if (entry < 0) {
+		if (decode_special(entry, &s) != BFS_OK)
+			return bfs_fail(diag, BFS_ERR_CORRUPT, f->data_off +
+					f->data_len,
+					"index entry %016" PRIx64 " of chunk %"
+					PRIu64, (uint64_t)entry, n);
+		*ret_span = s;
+		return BFS_OK;
+	}
+	if (!bfs_inside((uint64_t)entry, BFS_CHUNK_MIN_HEADER, f->data_len))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, f->data_off +
+				f->data_len,
+				"chunk %" PRIu64 " would begin at %" PRId64
+				" of %" PRIu64 " bytes of chunks", n, entry,
+				f->data_len);
+	s.off = f->data_off + (uint64_t)entry;
+	s.avail = f->data_len - (uint64_t)entry;
+	*ret_span = s;
+	return BFS_OK;
+}
+
+const struct bfs_container bfs_container_b2frame = {
+	.name = "b2frame",
+	.probe = probe,
+	.open = open_frame,
+	.span = span,
+};

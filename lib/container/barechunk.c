@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * barechunk.c - chunk files: one chunk is the whole file, or several follow
+ * each other to its end.
+ *
+ * Chunks have no magic, so the whole test must pass: header, first block
+ * start, codec of its time, and lengths that add up to the file's. See
+ * docs/formats/barechunk.md.
+ */
+#include "container/container.h"
+
+#include "bytes.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* More chunks in a row are nobody's file. */
+#define MAX_CHAIN (UINT32_C(1) << 22)
+
+static bool codec_fits_version(const struct bfs_chunk_head *h)
+{
+	switch (h->codec_format) {
+	case 2:
+		return h->version <= 4;
+	case 5:
+		return h->version == 3 || h->version == 4;
+	case 6:
+		return h->header_len == 32;
+	case 7:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool first_start_holds(const struct bfs_chunk_head *h,
+			      struct bfs_source *source, uint64_t off)
+{
+	uint32_t tables = h->header_len + 4 * h->n_blocks, start;
+	uint8_t word[4];
+
+	if (h->kind != BFS_CHUNK_BLOCKS && h->kind != BFS_CHUNK_VLBLOCKS)
+		return true;
+	if (bfs_source_read(source, off + h->header_len, word, 4, NULL))
+		return false;
+	start = bfs_le32(word);
+	return start >= tables && start < h->cbytes;
+}
+
+/* Whether a whole chunk lies at off; says how long it is. */
+static bool chunk_lies_at(struct bfs_source *source, uint64_t off,
+			  struct bfs_chunk_head *ret_head)
+{
+	uint64_t avail = bfs_source_len(source) - off;
+	uint8_t head[BFS_CHUNK_HEADER];
+	size_t len = (size_t)bfs_min(sizeof(head), avail);
+
+	if (avail < BFS_CHUNK_MIN_HEADER ||
+	    bfs_source_read(source, off, head, len, NULL) != BFS_OK)
+		return false;
+	return head[0] >= 1 && head[0] <= 6 && head[1] == 1 &&
+	       bfs_chunk_parse(head, len, avail, ret_head, NULL) == BFS_OK &&
+	       codec_fits_version(ret_head) &&
+	       first_start_holds(ret_head, source, off);
+}
+
+static bool name_says_chunk(const char *name)
+{
+	static const char *const ends[] = { ".blosc", ".blosc2", ".cdata",
+					    ".chunk", ".bl", ".bl2" };
+	const char *dot = name ? strrchr(name, '.') : NULL;
+	size_t i;
+
+	for (i = 0; dot && i < BFS_ARRAY_LEN(ends); i++)
+		if (!strcmp(dot, ends[i]))
+			return true;
+	return false;
+}
+
+/* Follows the chain of at most `max` chunks; offs (NULL or max entries) gets
+ * where they begin. *ret_end is where it stops being one. */
+static uint64_t walk_chain(struct bfs_source *source, uint64_t *offs,
+			   uint64_t max, uint64_t *ret_end,
+			   uint64_t *ret_nbytes)
+{
+	uint64_t off = 0, n = 0, nbytes = 0;
+	struct bfs_chunk_head h;
+
+	while (n < max && off < bfs_source_len(source) &&
+	       chunk_lies_at(source, off, &h)) {
+		if (offs)
+			offs[n] = off;
+		off += h.cbytes;
+		nbytes += h.nbytes;
+		n++;
+	}
+	*ret_end = off;
+	*ret_nbytes = nbytes;
+	return n;
+}
+
+static bool probe(struct bfs_source *source, const uint8_t *head,
+		  size_t head_len, const char *name)
+{
+	uint64_t end, nbytes;
+
+	(void)head_len;
+	if (head[0] < 1 || head[0] > 6 || head[1] != 1)
+		return false;
+	if (walk_chain(source, NULL, MAX_CHAIN, &end, &nbytes) == 0)
+		return false;
+	return end == bfs_source_len(source) || name_says_chunk(name);
+}
+
+static void set_facts(struct bfs_frame *f, const struct bfs_chunk_head *h)
+{
+	static const uint8_t codes[8] = { 0, 1, 3, 4, 5, 6, 0, 0 };
+
+	f->typesize = h->typesize;
+	f->blocksize = h->blocksize;
+	f->codec = h->codec_format == 6 || (h->codec_format == 1 &&
+					    h->codec_id == 2) ?
+			h->codec_id : codes[h->codec_format];
+	f->codec_meta = h->codec_meta;
+	memcpy(f->filters, h->filters, sizeof(f->filters));
+	memcpy(f->filters_meta, h->filters_meta, sizeof(f->filters_meta));
+	f->has_defaults = true;
+}
+
+static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
+				struct bfs_diag *diag)
+{
+	uint64_t len = bfs_source_len(f->source), end, nbytes, *offs;
+	struct bfs_chunk_head h;
+	struct bfs_diag why;
+
+	(void)name;
+	f->n_chunks = walk_chain(f->source, NULL, MAX_CHAIN, &end, &nbytes);
+	if (f->n_chunks == 0 || !chunk_lies_at(f->source, 0, &h))
+		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
+				"the chunk is no longer there");
+	offs = bfs_zalloc((size_t)f->n_chunks, sizeof(*offs));
+	if (!offs)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	f->priv = offs;
+	if (walk_chain(f->source, offs, f->n_chunks, &end, &nbytes) !=
+	    f->n_chunks)
+		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
+				"the chunks changed while they were read");
+	f->nbytes = nbytes;
+	f->nbytes_known = true;
+	f->cbytes = len;
+	f->chunksize = f->n_chunks == 1 && nbytes > 0 ? (int64_t)nbytes : 0;
+	f->data_len = end;
+	set_facts(f, &h);
+	snprintf(f->format_detail, sizeof(f->format_detail), "version %u",
+		 h.version);
+	if (end < len) {
+		bfs_fail(&why, BFS_ERR_CORRUPT, end,
+			 "%" PRIu64 " bytes are left over behind the chunk",
+			 len - end);
+		bfs_frame_blame(f, &why);
+	}
+	return BFS_OK;
+}
+
+static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+			 struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	const uint64_t *offs = f->priv;
+
+	(void)diag;
+	*ret_span = (struct bfs_span){
+		.special = BFS_CHUNK_BLOCKS, .source = f->source,
+		.off = offs[n], .nbytes = UINT32_MAX,
+		.avail = (n + 1 < f->n_chunks ? offs[n + 1] : f->data_len) -
+			 offs[n],
+	};
+	return BFS_OK;
+}
+
+static void close_chunks(struct bfs_frame *f)
+{
+	bfs_free(f->priv);
+}
+
+const struct bfs_container bfs_container_barechunk = {
+	.name = "chunk",
+	.probe = probe,
+	.open = open_chunks,
+	.span = span,
+	.close = close_chunks,
+};

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * container.c - the table of containers, opening one, and what all frames
+ * share: chunk sizes, joined offsets, metalayer lists.
+ */
+#include "container/container.h"
+
+#include "bytes.h"
+#include "container/index.h"
+#include "mem.h"
+
+#include <inttypes.h>
+
+/* More variable chunks than this are not sized one by one. */
+#define MAX_SIZED (UINT64_C(1) << 24)
+
+const struct bfs_container *const bfs_containers[] = {
+#define BFS_CONTAINER_ROW(stem) &bfs_container_##stem,
+#include "container/rows.def"
+#undef BFS_CONTAINER_ROW
+};
+const size_t bfs_n_containers = BFS_ARRAY_LEN(bfs_containers);
+
+const struct bfs_container *bfs_container_probe(struct bfs_source *source,
+						const char *name)
+{
+	uint8_t head[BFS_CONTAINER_PROBE];
+	size_t len = (size_t)bfs_min(sizeof(head), bfs_source_len(source));
+	size_t i;
+
+	if (len < BFS_CONTAINER_MIN ||
+	    bfs_source_read(source, 0, head, len, NULL) != BFS_OK)
+		return NULL;
+	for (i = 0; i < bfs_n_containers; i++)
+		if (bfs_containers[i]->probe(source, head, len, name))
+			return bfs_containers[i];
+	return NULL;
+}
+
+enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
+			    const struct bfs_container *ops,
+			    struct bfs_frame **ret_frame,
+			    struct bfs_diag *diag)
+{
+	struct bfs_frame *frame;
+	enum bfs_err err;
+
+	if (!ops)
+		ops = bfs_container_probe(source, name);
+	if (!ops)
+		return bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+				"not a Blosc container");
+	frame = bfs_zalloc(1, sizeof(*frame));
+	if (!frame)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a frame");
+	pthread_mutex_init(&frame->sizes_lock, NULL);
+	frame->ops = ops;
+	frame->source = bfs_source_ref(source);
+	frame->format = ops->name;
+	frame->typesize = 1;
+	frame->cbytes = bfs_source_len(source);
+	err = ops->open(frame, name, diag);
+	if (err != BFS_OK) {
+		bfs_frame_close(frame);
+		return err;
+	}
+	*ret_frame = frame;
+	return BFS_OK;
+}
+
+static void free_metas(struct bfs_meta *metas, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		bfs_free(metas[i].name);
+	bfs_free(metas);
+}
+
+void bfs_frame_close(struct bfs_frame *frame)
+{
+	if (!frame)
+		return;
+	if (frame->ops->close)
+		frame->ops->close(frame);
+	bfs_index_close(frame->index);
+	free_metas(frame->metas, frame->n_metas);
+	free_metas(frame->vlmetas, frame->n_vlmetas);
+	bfs_free(frame->array.dtype);
+	bfs_free(frame->starts);
+	bfs_source_unref(frame->source);
+	pthread_mutex_destroy(&frame->sizes_lock);
+	bfs_free(frame);
+}
+
+void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why)
+{
+	if (frame->status != BFS_GOOD)
+		return;
+	frame->status = why->err == BFS_ERR_UNSUPPORTED ? BFS_UNSUPPORTED :
+							  BFS_DAMAGED;
+	frame->why = *why;
+}
+
+static enum bfs_err no_such_chunk(const struct bfs_frame *frame, uint64_t n,
+				  struct bfs_diag *diag)
+{
+	return bfs_fail(diag, BFS_ERR_RANGE, 0,
+			"there is no chunk %" PRIu64 " among %" PRIu64, n,
+			frame->n_chunks);
+}
+
+enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
+			    struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	if (n >= frame->n_chunks)
+		return no_such_chunk(frame, n, diag);
+	return bfs_diag_chunk(diag, frame->ops->span(frame, n, ret_span, diag),
+			      n);
+}
+
+/* The decoded length that the header of a stored chunk tells. */
+static enum bfs_err peek_len(const struct bfs_span *span, uint32_t *ret_len,
+			     struct bfs_diag *diag)
+{
+	uint8_t head[BFS_CHUNK_HEADER];
+	size_t len = (size_t)bfs_min(sizeof(head), span->avail);
+	struct bfs_chunk_head h;
+
+	BFS_TRY(bfs_source_read(span->source, span->off, head, len, diag));
+	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_parse(head, len, span->avail,
+						     &h, diag), span->off));
+	*ret_len = h.nbytes;
+	return BFS_OK;
+}
+
+/* Sizes of all chunks where they vary, as running sums. One special chunk
+ * has lost its size and gets what the others leave; several cannot be told
+ * apart (docs/errata.md). */
+static enum bfs_err sum_sizes(struct bfs_frame *frame, uint64_t *starts,
+			      struct bfs_diag *diag)
+{
+	uint64_t n = frame->n_chunks, i, sum = 0, n_special = 0, special = 0;
+
+	for (i = 0; i < n; i++) {
+		struct bfs_span span;
+		uint32_t len = 0;
+
+		starts[i] = sum;
+		BFS_TRY(bfs_frame_span(frame, i, &span, diag));
+		if (span.special != BFS_CHUNK_BLOCKS) {
+			n_special++;
+			special = i;
+		} else {
+			BFS_TRY(bfs_diag_chunk(diag, peek_len(&span, &len,
+							      diag), i));
+		}
+		sum += len;
+	}
+	starts[n] = sum;
+	if (sum > frame->nbytes || (n_special == 0 && sum < frame->nbytes))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1e,
+				"the chunks have %" PRIu64 " bytes, the frame "
+				"says %" PRIu64, sum, frame->nbytes);
+	if (sum == frame->nbytes)
+		return BFS_OK;
+	if (n_special > 1)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+				"special chunk without size: %" PRIu64
+				" of them share %" PRIu64 " bytes", n_special,
+				frame->nbytes - sum);
+	for (i = special + 1; i <= n; i++)
+		starts[i] += frame->nbytes - sum;
+	return BFS_OK;
+}
+
+static enum bfs_err find_sizes(struct bfs_frame *frame,
+			       const uint64_t **ret_starts,
+			       struct bfs_diag *diag)
+{
+	struct bfs_diag why = { 0 };
+	uint64_t *starts;
+	enum bfs_err err;
+
+	pthread_mutex_lock(&frame->sizes_lock);
+	starts = frame->starts;
+	err = frame->starts_err;
+	if (err != BFS_OK && diag)
+		*diag = frame->starts_why;
+	pthread_mutex_unlock(&frame->sizes_lock);
+	if (starts || err != BFS_OK) {
+		*ret_starts = starts;
+		return err;
+	}
+	if (frame->n_chunks > MAX_SIZED)
+		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
+				"%" PRIu64 " chunks of unknown size",
+				frame->n_chunks);
+	starts = bfs_alloc((size_t)(frame->n_chunks + 1) * sizeof(*starts));
+	if (!starts)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for chunk sizes");
+	err = sum_sizes(frame, starts, &why);
+	pthread_mutex_lock(&frame->sizes_lock);
+	if (!frame->starts && frame->starts_err == BFS_OK) {
+		if (err == BFS_OK) {
+			frame->starts = starts;
+			starts = NULL;
+		} else if (err != BFS_ERR_NOMEM && err != BFS_ERR_IO) {
+			frame->starts_err = err;
+			frame->starts_why = why;
+		}
+	}
+	*ret_starts = frame->starts;
+	pthread_mutex_unlock(&frame->sizes_lock);
+	bfs_free(starts);
+	if (err != BFS_OK && diag)
+		*diag = why;
+	return err;
+}
+
+enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
+				 uint32_t *ret_len, struct bfs_diag *diag)
+{
+	struct bfs_span span;
+	const uint64_t *starts;
+
+	if (n >= frame->n_chunks)
+		return no_such_chunk(frame, n, diag);
+	if (frame->chunksize > 0) {
+		*ret_len = (uint32_t)bfs_min(
+			(uint64_t)frame->chunksize,
+			frame->nbytes - n * (uint64_t)frame->chunksize);
+		return BFS_OK;
+	}
+	BFS_TRY(bfs_frame_span(frame, n, &span, diag));
+	if (span.special == BFS_CHUNK_BLOCKS)
+		return bfs_diag_chunk(diag, peek_len(&span, ret_len, diag), n);
+	BFS_TRY(bfs_diag_chunk(diag, find_sizes(frame, &starts, diag), n));
+	if (starts[n + 1] - starts[n] > BFS_CHUNK_MAX_NBYTES)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+				"special chunk %" PRIu64 " would have %" PRIu64
+				" bytes", n, starts[n + 1] - starts[n]);
+	*ret_len = (uint32_t)(starts[n + 1] - starts[n]);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_frame_chunk_off(struct bfs_frame *frame, uint64_t n,
+				 uint64_t *ret_off, struct bfs_diag *diag)
+{
+	const uint64_t *starts;
+
+	if (n > frame->n_chunks)
+		return no_such_chunk(frame, n, diag);
+	if (frame->chunksize > 0) {
+		*ret_off = n == frame->n_chunks ? frame->nbytes :
+				n * (uint64_t)frame->chunksize;
+		return BFS_OK;
+	}
+	BFS_TRY(find_sizes(frame, &starts, diag));
+	*ret_off = starts[n];
+	return BFS_OK;
+}
+
+enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
+				uint64_t *ret_n, struct bfs_diag *diag)
+{
+	const uint64_t *starts;
+	uint64_t lo = 0, hi = frame->n_chunks;
+
+	if (off >= frame->nbytes)
+		return bfs_fail(diag, BFS_ERR_RANGE, off,
+				"byte %" PRIu64 " lies beyond the data", off);
+	if (frame->chunksize > 0) {
+		*ret_n = off / (uint64_t)frame->chunksize;
+		return BFS_OK;
+	}
+	BFS_TRY(find_sizes(frame, &starts, diag));
+	/* The last chunk that begins at or before off: empty ones before it
+	 * are skipped. */
+	while (hi - lo > 1) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (starts[mid] <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	*ret_n = lo;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
+				const void *name, size_t name_len,
+				uint64_t off, uint64_t len, bool is_chunk)
+{
+	size_t n = *n_metas;
+	struct bfs_meta *list = *metas;
+
+	/* Grown at powers of two. */
+	if ((n & (n - 1)) == 0) {
+		list = bfs_realloc(list, (n ? 2 * n : 1) * sizeof(*list));
+		if (!list)
+			return BFS_ERR_NOMEM;
+		*metas = list;
+	}
+	list[n].name = bfs_memdup0(name, name_len);
+	if (!list[n].name)
+		return BFS_ERR_NOMEM;
+	list[n].name_len = name_len;
+	list[n].off = off;
+	list[n].len = len;
+	list[n].is_chunk = is_chunk;
+	*n_metas = n + 1;
+	return BFS_OK;
+}

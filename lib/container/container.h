@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * container.h - the table of containers: one row in rows.def and one file
+ * each, and what every opened container looks like (struct bfs_frame).
+ *
+ * A container says where chunk N lies and what surrounds the chunks; it
+ * decodes nothing but its own index. Immutable after opening, except for the
+ * index and the sizes of variable chunks, which guard themselves.
+ */
+#ifndef BFS_CONTAINER_H
+#define BFS_CONTAINER_H
+
+#include "chunk.h"
+#include "err.h"
+#include "source/source.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BFS_CONTAINER_PROBE 512	/* bytes that a probe may look at */
+#define BFS_CONTAINER_MIN 10	/* shorter files are no container */
+#define BFS_MAX_DIM 16
+
+struct bfs_frame;
+struct bfs_index;
+
+enum bfs_status { BFS_GOOD, BFS_DAMAGED, BFS_UNSUPPORTED };
+
+/* What lies where a chunk should be. */
+struct bfs_span {
+	enum bfs_chunk_kind special;	/* ZEROS, NAN, UNINIT: nothing is
+					 * stored; BLOCKS: read its header */
+	struct bfs_source *source;	/* borrowed from the frame */
+	uint64_t off;			/* in source */
+	uint64_t avail;			/* bytes it may take at most */
+	uint32_t nbytes;		/* as the container says; UINT32_MAX:
+					 * only the chunk's header knows */
+};
+
+/* A metalayer: fixed ones are raw bytes at off; variable-length ones are a
+ * Blosc chunk at off. Both in frame->source. */
+struct bfs_meta {
+	char *name;			/* name_len bytes and a NUL behind */
+	size_t name_len;
+	uint64_t off;
+	uint64_t len;			/* stored bytes */
+	bool is_chunk;
+};
+
+/* The array metalayer, checked for form (nd.h checks the geometry). */
+struct bfs_array_meta {
+	bool present;
+	unsigned ndim;
+	int64_t shape[BFS_MAX_DIM];
+	int32_t chunkshape[BFS_MAX_DIM];
+	int32_t blockshape[BFS_MAX_DIM];
+	char *dtype;			/* as stored, NUL-terminated, or NULL */
+	size_t dtype_len;
+	bool fortran;			/* bytes are in order F (Bloscpack) */
+	bool linear;			/* chunks joined are the array itself */
+};
+
+struct bfs_container {
+	const char *name;		/* "b2frame", "chunk", ... */
+	/* Whether head (the first head_len bytes, BFS_CONTAINER_PROBE if
+	 * there) of a file of file_len bytes is such a container. `name` is
+	 * the file's name (a hint) and may be NULL. May read more of source
+	 * for formats without magic. */
+	bool (*probe)(struct bfs_source *source, const uint8_t *head,
+		      size_t head_len, const char *name);
+	/* Fills frame (zeroed, source set). Damage is not a failure: it sets
+	 * status and why, and leaves what can be served. */
+	enum bfs_err (*open)(struct bfs_frame *frame, const char *name,
+			     struct bfs_diag *diag);
+	/* Where chunk n (< n_chunks) lies. */
+	enum bfs_err (*span)(struct bfs_frame *frame, uint64_t n,
+			     struct bfs_span *ret_span, struct bfs_diag *diag);
+	/* Before any of a chunk's bytes are used; NULL: nothing to verify. */
+	enum bfs_err (*verify)(struct bfs_frame *frame, uint64_t n,
+			       struct bfs_diag *diag);
+	void (*close)(struct bfs_frame *frame);
+};
+
+struct bfs_frame {
+	const struct bfs_container *ops;
+	struct bfs_source *source;	/* the container's own bytes */
+	void *priv;			/* the row's own */
+	const char *format;		/* shown to users */
+	char format_detail[48];		/* "2, contiguous", may be empty */
+	enum bfs_status status;
+	struct bfs_diag why;		/* when status is not GOOD */
+
+	uint64_t nbytes;		/* of all chunks, decoded */
+	bool nbytes_known;
+	uint64_t cbytes;		/* of the container */
+	uint64_t n_chunks;		/* that can be named */
+	int64_t chunksize;		/* > 0 fixed; 0 variable; -1 none */
+	uint32_t blocksize;		/* 0 = not said */
+	uint32_t typesize;		/* >= 1 */
+	unsigned codec;			/* API code */
+	unsigned clevel;
+	uint8_t codec_meta;
+	uint8_t filters[BFS_N_FILTER_SLOTS];
+	uint8_t filters_meta[BFS_N_FILTER_SLOTS];
+	bool vlblocks;
+	bool has_defaults;		/* codec ... filters are known */
+
+	struct bfs_meta *metas;
+	size_t n_metas;
+	struct bfs_meta *vlmetas;
+	size_t n_vlmetas;
+	struct bfs_array_meta array;
+
+	struct bfs_codec_env env;	/* handed to every chunk */
+	struct bfs_index *index;	/* chunk offsets, or NULL */
+	uint64_t data_off, data_len;	/* where stored chunks may lie */
+
+	/* Variable chunk sizes, found once when first needed. */
+	pthread_mutex_t sizes_lock;
+	uint64_t *starts;		/* n_chunks + 1, or NULL */
+	enum bfs_err starts_err;
+	struct bfs_diag starts_why;
+};
+
+#define BFS_CONTAINER_ROW(stem) \
+	extern const struct bfs_container bfs_container_##stem;
+#include "container/rows.def"
+#undef BFS_CONTAINER_ROW
+
+extern const struct bfs_container *const bfs_containers[];
+extern const size_t bfs_n_containers;
+
+/* The row that takes this source, or NULL. Reads at most BFS_CONTAINER_PROBE
+ * bytes for formats with magic. Sources without enough bytes: NULL. */
+const struct bfs_container *bfs_container_probe(struct bfs_source *source,
+						const char *name);
+
+/* Opens what probe found (ops NULL: probes itself; NOT_FORMAT if nothing).
+ * References source. A damaged container opens with status DAMAGED. */
+enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
+			    const struct bfs_container *ops,
+			    struct bfs_frame **ret_frame,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+void bfs_frame_close(struct bfs_frame *frame);
+
+/* Sets status DAMAGED or UNSUPPORTED with the first reason given. */
+void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why);
+
+enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
+			    struct bfs_span *ret_span,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Decoded length of chunk n; reads its header only where sizes vary. */
+enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
+				 uint32_t *ret_len,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Where chunk n begins in the joined data (n may be n_chunks: the end). */
+enum bfs_err bfs_frame_chunk_off(struct bfs_frame *frame, uint64_t n,
+				 uint64_t *ret_off,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The chunk that holds byte off (< nbytes) of the joined data. */
+enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
+				uint64_t *ret_n,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Adds one metalayer (copies the name); for rows. */
+enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
+				const void *name, size_t name_len,
+				uint64_t off, uint64_t len,
+				bool is_chunk) BFS_MUST_CHECK;
+
+#endif

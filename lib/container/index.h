@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * index.h - the index of a frame: a chunk of 64-bit entries, decoded by its
+ * own blocks when they are touched and never expanded whole.
+ */
+#ifndef BFS_INDEX_H
+#define BFS_INDEX_H
+
+#include "chunk.h"
+#include "err.h"
+#include "source/source.h"
+
+#include <stdint.h>
+
+struct bfs_index;
+
+/* Opens the index chunk at off, of which avail bytes may belong to it.
+ * References source. *ret_n is the number of entries. */
+enum bfs_err bfs_index_open(struct bfs_source *source, uint64_t off,
+			    uint64_t avail, struct bfs_index **ret_index,
+			    uint64_t *ret_n, struct bfs_diag *diag)
+	BFS_MUST_CHECK;
+void bfs_index_close(struct bfs_index *index);	/* NULL is fine */
+
+/* Entry n (< number of entries). Any threads at once; the place in diag
+ * counts from the start of the source. */
+enum bfs_err bfs_index_get(struct bfs_index *index, uint64_t n,
+			   int64_t *ret_entry,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Stored bytes of the index chunk. */
+uint32_t bfs_index_cbytes(const struct bfs_index *index);
+
+#endif

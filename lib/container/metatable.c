@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * metatable.c - names, places and lengths of metalayers, by position.
+ *
+ * Markers never vary, so this is no general msgpack: fixed bytes are checked
+ * and numbers bounded. See docs/formats/b2frame.md, metalayers.
+ */
+#include "container/metatable.h"
+
+#include "bytes.h"
+#include "mem.h"
+
+#include <inttypes.h>
+
+#define MAX_METAS 16
+#define MAX_VLMETAS 8192
+
+static enum bfs_err read_section(const struct bfs_section *s, uint64_t at,
+				 uint8_t *dst, size_t len,
+				 struct bfs_diag *diag)
+{
+	if (bfs_inside(at, len, s->buf_len)) {
+		memcpy(dst, s->buf + at, len);
+		return BFS_OK;
+	}
+	return bfs_source_read(s->source, s->off + at, dst, len, diag);
+}
+
+/* One value: 0xc6, its length, its bytes, all inside the section. */
+static enum bfs_err check_value(const struct bfs_section *s, uint64_t at,
+				const char *name, uint32_t *ret_len,
+				struct bfs_diag *diag)
+{
+	uint8_t head[5];
+	uint32_t len;
+
+	if (!bfs_inside(at, 5, s->len))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, s->off,
+				"metalayer '%.31s' lies outside its section",
+				name);
+	BFS_TRY(read_section(s, at, head, 5, diag));
+	len = bfs_be32(head + 1);
+	if (head[0] != 0xc6 || !bfs_inside(at + 5, len, s->len))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + at,
+				"the value of metalayer '%.31s' does not hold",
+				name);
+	*ret_len = len;
+	return BFS_OK;
+}
+
+static enum bfs_err add_entry(struct bfs_frame *frame,
+			      const struct bfs_section *s,
+			      const uint8_t *name, size_t name_len,
+			      uint32_t at, bool is_chunk)
+{
+	char text[32] = { 0 };
+	struct bfs_diag why;
+	uint32_t len = 0;
+	enum bfs_err err;
+
+	memcpy(text, name, name_len);
+	err = check_value(s, at, text, &len, &why);
+	if (err != BFS_OK) {
+		bfs_frame_blame(frame, &why);
+		return BFS_OK;
+	}
+	return bfs_frame_add_meta(is_chunk ? &frame->vlmetas : &frame->metas,
+				  is_chunk ? &frame->n_vlmetas :
+					     &frame->n_metas,
+				  name, name_len, s->off + at + 5, len,
+				  is_chunk);
+}
+
+enum bfs_err bfs_metatable_parse(struct bfs_frame *frame,
+				 const struct bfs_section *s, size_t at,
+				 bool is_chunk, struct bfs_diag *diag)
+{
+	struct bfs_cursor c = bfs_cursor_init(s->buf, s->buf_len);
+	unsigned n, i, max = is_chunk ? MAX_VLMETAS : MAX_METAS;
+
+	bfs_cursor_take(&c, at);
+	bfs_cursor_expect(&c, 0x93);
+	bfs_cursor_expect(&c, 0xcd);
+	bfs_cursor_be16(&c);	/* idx_size: says nothing we need */
+	bfs_cursor_expect(&c, 0xde);
+	n = bfs_cursor_be16(&c);
+	if (c.failed)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + at,
+				"the table of metalayers has wrong markers");
+	if (n > max)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + at + 5,
+				"%u metalayers, more than %u", n, max);
+	for (i = 0; i < n; i++) {
+		unsigned name_len = bfs_cursor_u8(&c) ^ 0xa0u;
+		const uint8_t *name = bfs_cursor_take(&c, name_len);
+		uint32_t off;
+
+		bfs_cursor_expect(&c, 0xd2);
+		off = bfs_cursor_be32(&c);
+		if (c.failed || name_len > 31)
+			return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + c.pos,
+					"entry %u of the table of metalayers "
+					"does not hold", i);
+		if (add_entry(frame, s, name, name_len, off, is_chunk))
+			return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+					"no memory for metalayers");
+	}
+	return BFS_OK;
+}
+
+/* ndim markers followed by big-endian numbers. The marker of 16 dimensions
+ * is 0xa0: 0x90 + 16 (docs/errata.md). */
+static void take_shape64(struct bfs_cursor *c, unsigned ndim, int64_t *shape)
+{
+	unsigned i;
+
+	bfs_cursor_expect(c, (uint8_t)(0x90 + ndim));
+	for (i = 0; i < ndim; i++) {
+		bfs_cursor_expect(c, 0xd3);
+		shape[i] = (int64_t)bfs_cursor_be64(c);
+	}
+}
+
+static void take_shape32(struct bfs_cursor *c, unsigned ndim, int32_t *shape)
+{
+	unsigned i;
+
+	bfs_cursor_expect(c, (uint8_t)(0x90 + ndim));
+	for (i = 0; i < ndim; i++) {
+		bfs_cursor_expect(c, 0xd2);
+		shape[i] = (int32_t)bfs_cursor_be32(c);
+	}
+}
+
+static enum bfs_err take_dtype(struct bfs_cursor *c, struct bfs_array_meta *a,
+			       struct bfs_diag *diag)
+{
+	uint8_t format = bfs_cursor_u8(c);
+	const uint8_t *text;
+	uint32_t len;
+
+	bfs_cursor_expect(c, 0xdb);
+	len = bfs_cursor_be32(c);
+	text = bfs_cursor_take(c, len);
+	if (!text)
+		return BFS_OK;
+	if (format != 0)
+		return BFS_OK;	/* not NumPy's: opaque items */
+	a->dtype = bfs_memdup0(text, len);
+	if (!a->dtype)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	a->dtype_len = len;
+	return BFS_OK;
+}
+
+static enum bfs_err parse_array(struct bfs_frame *frame,
+				const struct bfs_meta *m, const uint8_t *buf,
+				struct bfs_diag *diag)
+{
+	struct bfs_array_meta *a = &frame->array;
+	struct bfs_cursor c = bfs_cursor_init(buf, (size_t)m->len);
+	unsigned n_elements = bfs_cursor_u8(&c) ^ 0x90u;
+	unsigned version = bfs_cursor_u8(&c);
+	struct bfs_diag why;
+	unsigned i;
+
+	a->ndim = bfs_cursor_u8(&c);
+	if (!c.failed && version == 0 && a->ndim <= BFS_MAX_DIM &&
+	    (n_elements == 7 || n_elements == 5)) {
+		take_shape64(&c, a->ndim, a->shape);
+		take_shape32(&c, a->ndim, a->chunkshape);
+		take_shape32(&c, a->ndim, a->blockshape);
+		if (n_elements == 7)
+			BFS_TRY(take_dtype(&c, a, diag));
+		if (!c.failed) {
+			a->present = true;
+			frame->env.ndim = (uint8_t)a->ndim;
+			for (i = 0; i < a->ndim; i++)
+				frame->env.blockshape[i] = a->blockshape[i];
+			return BFS_OK;
+		}
+	}
+	bfs_fail(&why, BFS_ERR_CORRUPT, m->off + c.pos,
+		 "the array metalayer '%.31s' does not hold", m->name);
+	bfs_frame_blame(frame, &why);
+	return BFS_OK;
+}
+
+static const struct bfs_meta *find_array(const struct bfs_frame *frame)
+{
+	static const char *const names[] = { "b2nd", "caterva" };
+	size_t n, i;
+
+	for (n = 0; n < BFS_ARRAY_LEN(names); n++)
+		for (i = 0; i < frame->n_metas; i++)
+			if (frame->metas[i].name_len == strlen(names[n]) &&
+			    !strcmp(frame->metas[i].name, names[n]))
+				return &frame->metas[i];
+	return NULL;
+}
+
+enum bfs_err bfs_metatable_array(struct bfs_frame *frame, struct bfs_diag *diag)
+{
+	const struct bfs_meta *m = find_array(frame);
+	struct bfs_diag why;
+	enum bfs_err err;
+	uint8_t *buf;
+
+	if (!m)
+		return BFS_OK;
+	buf = bfs_alloc((size_t)m->len);
+	if (!buf)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	err = bfs_source_read(frame->source, m->off, buf, (size_t)m->len,
+			      &why);
+	if (err == BFS_OK)
+		err = parse_array(frame, m, buf, diag);
+	else
+		bfs_frame_blame(frame, &why);
+	bfs_free(buf);
+	return err == BFS_ERR_NOMEM ? err : BFS_OK;
+}
