@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array.c - one opened frame: streams, their lengths, and the way from a
+ * byte range to blocks.
+ *
+ * A linear stream is chunk after chunk, block after block; the array in C
+ * order is gathered piece by piece (array_nd.c).
+ */
+#include "array_priv.h"
+
+#include "bytes.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+/* Below this a pinned piece costs more than a copy. */
+#define PIECE_LEN 4096
+/* Blocks of special chunks, which have none of their own. */
+#define SPECIAL_BLOCK (UINT32_C(256) << 10)
+
+static enum bfs_err open_nd(struct bfs_array *a, struct bfs_diag *why)
+{
+	struct bfs_frame *f = a->frame;
+
+	BFS_TRY(bfs_nd_init(f->array.ndim, f->array.shape, f->array.chunkshape,
+			    f->array.blockshape, f->typesize, &a->nd, why));
+	if (a->nd.n_chunks != f->n_chunks)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
+				"the array has %" PRIu64 " chunks, the frame %"
+				PRIu64, a->nd.n_chunks, f->n_chunks);
+	if (f->n_chunks > 0 && (f->chunksize <= 0 || a->nd.chunk_len !=
+						     (uint64_t)f->chunksize))
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
+				"chunks of the array have %" PRIu64
+				" bytes, those of the frame %" PRId64,
+				a->nd.chunk_len, f->chunksize);
+	a->has_nd = true;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_open(struct bfs_engine *engine,
+			    struct bfs_frame *frame,
+			    struct bfs_array **ret_array,
+			    struct bfs_diag *diag)
+{
+	struct bfs_array *a = bfs_zalloc(1, sizeof(*a));
+	struct bfs_diag why;
+
+	if (!a) {
+		bfs_frame_close(frame);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a frame");
+	}
+	a->engine = engine;
+	a->frame = frame;
+	a->gen = atomic_fetch_add(&engine->next_gen, 1);
+	if (frame->array.present && open_nd(a, &why) != BFS_OK)
+		bfs_frame_blame(frame, &why);
+	*ret_array = a;
+	return BFS_OK;
+}
+
+void bfs_array_close(struct bfs_array *a)
+{
+	if (!a)
+		return;
+	bfs_plans_drop(a->engine, a->gen);
+	bfs_cache_drop(a->engine->cache, a->gen);
+	bfs_frame_close(a->frame);
+	bfs_free(a);
+}
+
+/* Chunks without streams can be cut into blocks of any size. */
+static void cut_blocks(struct bfs_chunk *c, uint64_t block_len)
+{
+	c->head.blocksize = (uint32_t)bfs_max(
+		1, bfs_min(block_len, c->head.nbytes));
+	c->head.n_blocks =
+		(uint32_t)bfs_div_up(c->head.nbytes, c->head.blocksize);
+}
+
+static void shape_blocks(const struct bfs_array *a, struct bfs_chunk *c)
+{
+	switch (c->head.kind) {
+	case BFS_CHUNK_ZEROS:
+	case BFS_CHUNK_UNINIT:
+	case BFS_CHUNK_NAN:
+	case BFS_CHUNK_VALUE:
+		cut_blocks(c, a->has_nd ? a->nd.block_len : SPECIAL_BLOCK);
+		break;
+	case BFS_CHUNK_RAW:
+		if (a->has_nd)
+			cut_blocks(c, a->nd.block_len);
+		break;
+	case BFS_CHUNK_BLOCKS:
+	case BFS_CHUNK_VLBLOCKS:
+		break;
+	}
+}
+
+static enum bfs_err check_kind(const struct bfs_array *a,
+			       const struct bfs_chunk *c,
+			       struct bfs_diag *diag)
+{
+	bool vl = c->head.kind == BFS_CHUNK_VLBLOCKS;
+
+	if (a->frame->index && vl != a->frame->vlblocks)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 30,
+				"the chunk %s variable-length blocks, the "
+				"frame %s", vl ? "has" : "has no",
+				vl ? "has none" : "says it has");
+	return BFS_OK;
+}
+
+static enum bfs_err open_plan(struct bfs_array *a, uint64_t n,
+			      const struct bfs_span *span,
+			      struct bfs_chunk **ret_chunk,
+			      struct bfs_diag *diag)
+{
+	struct bfs_frame *f = a->frame;
+	struct bfs_chunk *c;
+	uint32_t len;
+
+	if (span->special != BFS_CHUNK_BLOCKS) {
+		BFS_TRY(bfs_frame_chunk_len(f, n, &len, diag));
+		BFS_TRY(bfs_chunk_special(span->special, len, f->typesize, 0,
+					  &c, diag));
+	} else {
+		if (f->ops->verify)
+			BFS_TRY(f->ops->verify(f, n, diag));
+		BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(
+				span->source, span->off, span->avail,
+				span->nbytes, &f->env, &c, diag), span->off));
+		if (check_kind(a, c, diag) != BFS_OK) {
+			bfs_chunk_unref(c);
+			return bfs_diag_shift(diag, BFS_ERR_CORRUPT,
+					      span->off);
+		}
+	}
+	shape_blocks(a, c);
+	*ret_chunk = c;
+	return BFS_OK;
+}
+
+static enum bfs_err open_vlmeta_plan(struct bfs_array *a, uint64_t i,
+				     struct bfs_plan *ret_plan,
+				     struct bfs_diag *diag)
+{
+	static const struct bfs_codec_env none;
+	const struct bfs_meta *m = &a->frame->vlmetas[i];
+	struct bfs_plan plan = { .source = a->frame->source, .off = m->off };
+
+	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(plan.source, m->off,
+						    m->len, UINT32_MAX, &none,
+						    &plan.chunk, diag),
+			       m->off));
+	*ret_plan = plan;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
+				 struct bfs_plan *ret_plan,
+				 struct bfs_diag *diag)
+{
+	struct bfs_plan plan = { 0 };
+	struct bfs_span span;
+
+	if (bfs_plans_get(a->engine, a->gen, id, ret_plan))
+		return BFS_OK;
+	if (id & BFS_VLMETA_ID) {
+		BFS_TRY(open_vlmeta_plan(a, id & ~BFS_VLMETA_ID, &plan, diag));
+	} else {
+		BFS_TRY(bfs_frame_span(a->frame, id, &span, diag));
+		plan.source = span.source;
+		plan.off = span.off;
+		BFS_TRY(bfs_diag_chunk(diag, open_plan(a, id, &span,
+						       &plan.chunk, diag),
+				       id));
+	}
+	if (plan.source) {
+		enum bfs_err err = bfs_source_check(plan.source, diag);
+
+		if (err != BFS_OK) {
+			bfs_chunk_unref(plan.chunk);
+			return err;
+		}
+	}
+	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
+				  memory_order_relaxed);
+	bfs_plans_put(a->engine, a->gen, id, &plan);
+	*ret_plan = plan;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_plan(struct bfs_array *a, uint64_t n,
+			    struct bfs_chunk **ret_chunk,
+			    struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	struct bfs_plan plan;
+	struct bfs_span span;
+
+	BFS_TRY(bfs_frame_span(a->frame, n, &span, diag));
+	BFS_TRY(bfs_array_find_plan(a, n, &plan, diag));
+	*ret_chunk = plan.chunk;
+	*ret_span = span;
+	return BFS_OK;
+}
+
+static enum bfs_err joined_len(struct bfs_array *a, uint64_t *ret_len,
+			       struct bfs_diag *diag)
+{
+	if (!a->frame->nbytes_known) {
+		if (a->frame->status != BFS_GOOD && diag)
+			*diag = a->frame->why;
+		return a->frame->status == BFS_UNSUPPORTED ?
+			       BFS_ERR_UNSUPPORTED : BFS_ERR_CORRUPT;
+	}
+	*ret_len = a->frame->nbytes;
+	return BFS_OK;
+}
+
+/* The decoded length of a variable-length metalayer, from its header. */
+static enum bfs_err vlmeta_len(struct bfs_array *a, uint64_t i,
+			       uint64_t *ret_len, struct bfs_diag *diag)
+{
+	const struct bfs_meta *m;
+	struct bfs_chunk_head h;
+	uint8_t head[BFS_CHUNK_HEADER];
+	size_t len;
+
+	if (i >= a->frame->n_vlmetas)
+		return bfs_fail(diag, BFS_ERR_RANGE, 0,
+				"there is no metalayer %" PRIu64, i);
+	m = &a->frame->vlmetas[i];
+	len = (size_t)bfs_min(sizeof(head), m->len);
+	BFS_TRY(bfs_source_read(a->frame->source, m->off, head, len, diag));
+	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_parse(head, len, m->len, &h,
+						     diag), m->off));
+	*ret_len = h.nbytes;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_len(struct bfs_array *a, const struct bfs_stream *s,
+			   uint64_t *ret_len, struct bfs_diag *diag)
+{
+	uint32_t len;
+
+	switch (s->kind) {
+	case BFS_STREAM_DATA:
+		if (a->has_nd) {
+			*ret_len = a->nd.array_len;
+			return BFS_OK;
+		}
+		return joined_len(a, ret_len, diag);
+	case BFS_STREAM_JOINED:
+		return joined_len(a, ret_len, diag);
+	case BFS_STREAM_CHUNK:
+		BFS_TRY(bfs_frame_chunk_len(a->frame, s->index, &len, diag));
+		*ret_len = len;
+		return BFS_OK;
+	case BFS_STREAM_VLMETA:
+		return vlmeta_len(a, s->index, ret_len, diag);
+	case BFS_STREAM_SOURCE:
+		*ret_len = bfs_source_len(a->frame->source);
+		return BFS_OK;
+	}
+	return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such stream");
+}
+
+enum bfs_err bfs_array_ready(struct bfs_array *a, const struct bfs_stream *s,
+			     struct bfs_diag *diag)
+{
+	uint64_t len, off;
+
+	BFS_TRY(bfs_array_len(a, s, &len, diag));
+	/* Joined chunks of varying sizes can only be found by their sums. */
+	if ((s->kind == BFS_STREAM_DATA && !a->has_nd) ||
+	    s->kind == BFS_STREAM_JOINED)
+		if (a->frame->n_chunks > 0)
+			return bfs_frame_chunk_off(a->frame,
+						   a->frame->n_chunks, &off,
+						   diag);
+	return BFS_OK;
+}
+
+/* Appends len bytes at p, as part of the last piece if they follow it. */
+static void add_piece(struct bfs_pieces *pieces, uint8_t *p, size_t len)
+{
+	struct iovec *last = &pieces->iov[pieces->n];
+
+	if (pieces->n > 0 && (uint8_t *)last[-1].iov_base +
+			     last[-1].iov_len == p) {
+		last[-1].iov_len += len;
+		return;
+	}
+	last->iov_base = p;
+	last->iov_len = len;
+	pieces->n++;
+}
+
+/* Copies [pos, pos + len) of one chunk to dst. */
+static enum bfs_err copy_blocks(struct bfs_array *a, uint64_t id,
+				const struct bfs_plan *plan, uint32_t pos,
+				uint8_t *dst, size_t len,
+				struct bfs_diag *diag)
+{
+	const struct bfs_chunk *c = plan->chunk;
+	struct bfs_cache_pin pins[BFS_FETCH_MAX];
+	uint32_t blocks[BFS_FETCH_MAX];
+	uint32_t k = bfs_chunk_block_at(c, pos);
+	uint32_t last = bfs_chunk_block_at(c, pos + (uint32_t)len - 1);
+	size_t n, i;
+
+	for (; k <= last; k += (uint32_t)n) {
+		n = (size_t)bfs_min(BFS_FETCH_MAX, last - k + 1);
+		for (i = 0; i < n; i++)
+			blocks[i] = k + (uint32_t)i;
+		BFS_TRY(bfs_array_fetch(a, id, plan, blocks, n, pins, diag));
+		for (i = 0; i < n; i++) {
+			uint32_t at = pos - bfs_chunk_block_off(c, blocks[i]);
+			size_t part = (size_t)bfs_min(len, pins[i].len - at);
+
+			memcpy(dst, pins[i].data + at, part);
+			bfs_cache_unpin(a->engine->cache, &pins[i], false);
+			dst += part;
+			pos += (uint32_t)part;
+			len -= part;
+		}
+	}
+	return BFS_OK;
+}
+
+static bool is_zero(const struct bfs_chunk *c)
+{
+	return c->head.kind == BFS_CHUNK_ZEROS ||
+	       c->head.kind == BFS_CHUNK_UNINIT;
+}
+
+static enum bfs_err copy_chunk(struct bfs_array *a, uint64_t id, uint32_t pos,
+			       uint8_t *dst, size_t len, struct bfs_diag *diag)
+{
+	struct bfs_plan plan;
+	enum bfs_err err = BFS_OK;
+
+	BFS_TRY(bfs_array_find_plan(a, id, &plan, diag));
+	if (!bfs_inside(pos, len, plan.chunk->head.nbytes))
+		err = bfs_fail(diag, BFS_ERR_CORRUPT, plan.off,
+			       "the chunk has %" PRIu32 " bytes, fewer than "
+			       "expected", plan.chunk->head.nbytes);
+	else if (is_zero(plan.chunk))
+		memset(dst, 0, len);
+	else
+		err = copy_blocks(a, id, &plan, pos, dst, len, diag);
+	bfs_chunk_unref(plan.chunk);
+	return err;
+}
+
+/* Pins [pos, pos + len) of one chunk; false when it must be copied. */
+static bool fits_pins(const struct bfs_chunk *c, uint32_t pos, size_t len,
+		      const struct bfs_pieces *pieces)
+{
+	uint32_t n = bfs_chunk_block_at(c, pos + (uint32_t)len - 1) -
+		     bfs_chunk_block_at(c, pos) + 1;
+
+	/* One piece is kept free for what must be gathered. */
+	return !is_zero(c) && n + pieces->n < BFS_MAX_PIECES &&
+	       n + pieces->n_pins <= BFS_MAX_PIECES && n <= BFS_FETCH_MAX &&
+	       len / n >= PIECE_LEN;
+}
+
+static enum bfs_err pin_blocks(struct bfs_array *a, uint64_t id,
+			       const struct bfs_plan *plan, uint32_t pos,
+			       size_t len, struct bfs_pieces *pieces,
+			       struct bfs_diag *diag)
+{
+	const struct bfs_chunk *c = plan->chunk;
+	struct bfs_cache_pin *pins = &pieces->pins[pieces->n_pins];
+	uint32_t first = bfs_chunk_block_at(c, pos);
+	uint32_t last = bfs_chunk_block_at(c, pos + (uint32_t)len - 1);
+	uint32_t blocks[BFS_FETCH_MAX];
+	size_t n = last - first + 1, i;
+
+	for (i = 0; i < n; i++)
+		blocks[i] = first + (uint32_t)i;
+	BFS_TRY(bfs_array_fetch(a, id, plan, blocks, n, pins, diag));
+	pieces->n_pins += n;
+	for (i = 0; i < n; i++) {
+		uint32_t at = pos - bfs_chunk_block_off(c, blocks[i]);
+		size_t part = (size_t)bfs_min(len, pins[i].len - at);
+
+		add_piece(pieces, pins[i].data + at, part);
+		pos += (uint32_t)part;
+		len -= part;
+	}
+	return BFS_OK;
+}
+
+static enum bfs_err pin_chunk(struct bfs_array *a, uint64_t id, uint32_t pos,
+			      uint8_t *buf, size_t len,
+			      struct bfs_pieces *pieces, struct bfs_diag *diag)
+{
+	struct bfs_plan plan;
+	enum bfs_err err;
+
+	BFS_TRY(bfs_array_find_plan(a, id, &plan, diag));
+	if (bfs_inside(pos, len, plan.chunk->head.nbytes) &&
+	    fits_pins(plan.chunk, pos, len, pieces)) {
+		err = pin_blocks(a, id, &plan, pos, len, pieces, diag);
+	} else {
+		err = copy_chunk(a, id, pos, buf, len, diag);
+		if (err == BFS_OK)
+			add_piece(pieces, buf, len);
+	}
+	bfs_chunk_unref(plan.chunk);
+	return err;
+}
+
+/* The part of a joined stream that lies in one chunk. */
+static enum bfs_err find_part(struct bfs_array *a, uint64_t off, size_t len,
+			      uint64_t *ret_n, uint32_t *ret_pos,
+			      size_t *ret_len, struct bfs_diag *diag)
+{
+	uint64_t n, begin, end;
+
+	BFS_TRY(bfs_frame_chunk_at(a->frame, off, &n, diag));
+	BFS_TRY(bfs_frame_chunk_off(a->frame, n, &begin, diag));
+	BFS_TRY(bfs_frame_chunk_off(a->frame, n + 1, &end, diag));
+	*ret_n = n;
+	*ret_pos = (uint32_t)(off - begin);
+	*ret_len = (size_t)bfs_min(len, end - off);
+	return BFS_OK;
+}
+
+static enum bfs_err pin_joined(struct bfs_array *a, uint64_t off, uint8_t *buf,
+			       size_t len, struct bfs_pieces *pieces,
+			       struct bfs_diag *diag)
+{
+	while (len > 0) {
+		uint32_t pos;
+		uint64_t n;
+		size_t part;
+
+		BFS_TRY(find_part(a, off, len, &n, &pos, &part, diag));
+		BFS_TRY(pin_chunk(a, n, pos, buf, part, pieces, diag));
+		off += part;
+		buf += part;
+		len -= part;
+	}
+	return BFS_OK;
+}
+
+static enum bfs_err copy_joined(struct bfs_array *a, uint64_t off,
+				uint8_t *dst, size_t len,
+				struct bfs_diag *diag)
+{
+	while (len > 0) {
+		uint32_t pos;
+		uint64_t n;
+		size_t part;
+
+		BFS_TRY(find_part(a, off, len, &n, &pos, &part, diag));
+		BFS_TRY(copy_chunk(a, n, pos, dst, part, diag));
+		off += part;
+		dst += part;
+		len -= part;
+	}
+	return BFS_OK;
+}
+
+static enum bfs_err copy_source(struct bfs_array *a, uint64_t off,
+				uint8_t *dst, size_t len,
+				struct bfs_diag *diag)
+{
+	BFS_TRY(bfs_source_read(a->frame->source, off, dst, len, diag));
+	return bfs_source_check(a->frame->source, diag);
+}
+
+static enum bfs_err check_range(struct bfs_array *a,
+				const struct bfs_stream *s, uint64_t off,
+				size_t len, struct bfs_diag *diag)
+{
+	uint64_t end;
+
+	BFS_TRY(bfs_array_len(a, s, &end, diag));
+	if (!bfs_inside(off, len, end))
+		return bfs_fail(diag, BFS_ERR_RANGE, off,
+				"%zu bytes at %" PRIu64 " of %" PRIu64, len,
+				off, end);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
+			    uint64_t off, void *buf, size_t len,
+			    struct bfs_diag *diag)
+{
+	BFS_TRY(check_range(a, s, off, len, diag));
+	if (len == 0)
+		return BFS_OK;
+	switch (s->kind) {
+	case BFS_STREAM_DATA:
+		if (a->has_nd)
+			return bfs_array_gather(a, off, buf, len, diag);
+		return copy_joined(a, off, buf, len, diag);
+	case BFS_STREAM_JOINED:
+		return copy_joined(a, off, buf, len, diag);
+	case BFS_STREAM_CHUNK:
+		return copy_chunk(a, s->index, (uint32_t)off, buf, len, diag);
+	case BFS_STREAM_VLMETA:
+		return copy_chunk(a, BFS_VLMETA_ID | s->index, (uint32_t)off,
+				  buf, len, diag);
+	case BFS_STREAM_SOURCE:
+		return copy_source(a, off, buf, len, diag);
+	}
+	return BFS_ERR_INVALID;
+}
+
+/* Copies the range into buf and makes that the piece. */
+static enum bfs_err gather_piece(struct bfs_array *a,
+				 const struct bfs_stream *s, uint64_t off,
+				 void *buf, size_t len,
+				 struct bfs_pieces *pieces,
+				 struct bfs_diag *diag)
+{
+	BFS_TRY(bfs_array_read(a, s, off, buf, len, diag));
+	if (pieces->n == BFS_MAX_PIECES)
+		return bfs_fail(diag, BFS_ERR_LIMIT, off, "too many pieces");
+	add_piece(pieces, buf, len);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_pin(struct bfs_array *a, const struct bfs_stream *s,
+			   uint64_t off, void *buf, size_t len,
+			   struct bfs_pieces *pieces, struct bfs_diag *diag)
+{
+	BFS_TRY(check_range(a, s, off, len, diag));
+	if (len == 0)
+		return BFS_OK;
+	/* Pinned pieces leave one place free for a gathered rest. */
+	if (pieces->n + 2 > BFS_MAX_PIECES)
+		return gather_piece(a, s, off, buf, len, pieces, diag);
+	switch (s->kind) {
+	case BFS_STREAM_DATA:
+		if (!a->has_nd)
+			return pin_joined(a, off, buf, len, pieces, diag);
+		break;
+	case BFS_STREAM_JOINED:
+		return pin_joined(a, off, buf, len, pieces, diag);
+	case BFS_STREAM_CHUNK:
+		return pin_chunk(a, s->index, (uint32_t)off, buf, len, pieces,
+				 diag);
+	case BFS_STREAM_VLMETA:
+	case BFS_STREAM_SOURCE:
+		break;
+	}
+	return gather_piece(a, s, off, buf, len, pieces, diag);
+}
+
+void bfs_array_release(struct bfs_array *a, struct bfs_pieces *pieces)
+{
+	size_t i;
+
+	for (i = 0; i < pieces->n_pins; i++)
+		bfs_cache_unpin(a->engine->cache, &pieces->pins[i], false);
+	pieces->n_pins = 0;
+	pieces->n = 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array.h - one opened frame: a byte range becomes pinned block pieces or
+ * copied bytes; what is missing is read and decoded on the way.
+ *
+ * Only the plan of a touched chunk and the compressed bytes of the touched
+ * blocks are read, neighbours in one pread. The thread that asks decodes.
+ * No lock is held during I/O or decode. See docs/architecture.md.
+ */
+#ifndef BFS_ARRAY_H
+#define BFS_ARRAY_H
+
+#include "cache.h"
+#include "container/container.h"
+#include "err.h"
+#include "nd.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* What all opened frames share: cache, plans, scratch, counters. */
+struct bfs_engine;
+
+struct bfs_engine_options {
+	uint64_t cache_len;	/* bytes; 0 = 256 MiB */
+	unsigned n_threads;	/* 0 = the CPUs this process may use */
+};
+
+struct bfs_engine_stats {
+	struct bfs_cache_stats cache;
+	uint64_t decoded_len;	/* bytes that came out of decoding */
+	uint64_t decode_ns;
+	uint64_t source_len;	/* bytes asked from sources by reads */
+	uint64_t n_source_reads;
+	uint64_t n_plans, n_plan_hits;
+};
+
+enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
+			    struct bfs_engine **ret_engine) BFS_MUST_CHECK;
+void bfs_engine_free(struct bfs_engine *engine);	/* NULL is fine */
+void bfs_engine_get_stats(struct bfs_engine *engine,
+			  struct bfs_engine_stats *ret_stats);
+/* Gives unpinned memory back. */
+void bfs_engine_trim(struct bfs_engine *engine);
+
+/* Immutable after opening. */
+struct bfs_array {
+	struct bfs_engine *engine;
+	struct bfs_frame *frame;	/* owned */
+	uint64_t gen;			/* unique to this opening */
+	bool has_nd;			/* an array with sound geometry */
+	struct bfs_nd nd;
+};
+
+/* Takes over frame, also on failure. An array metalayer whose geometry does
+ * not hold makes the frame DAMAGED and leaves has_nd false. */
+enum bfs_err bfs_array_open(struct bfs_engine *engine,
+			    struct bfs_frame *frame,
+			    struct bfs_array **ret_array,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* No pin of it may be left. */
+void bfs_array_close(struct bfs_array *array);
+
+/* The byte streams that an opened frame can give. */
+enum bfs_stream_kind {
+	BFS_STREAM_DATA,	/* the array in C order, or all chunks joined */
+	BFS_STREAM_JOINED,	/* all chunks joined, padding and all */
+	BFS_STREAM_CHUNK,	/* chunk `index` */
+	BFS_STREAM_VLMETA,	/* variable-length metalayer `index` */
+	BFS_STREAM_SOURCE,	/* the container's own bytes */
+};
+
+struct bfs_stream {
+	enum bfs_stream_kind kind;
+	uint64_t index;
+};
+
+/* Exact length in bytes, from headers and index alone. Fails where it
+ * cannot be known. */
+enum bfs_err bfs_array_len(struct bfs_array *array,
+			   const struct bfs_stream *stream, uint64_t *ret_len,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Whether a read of the whole stream can be tried at all (sizes known, ...):
+ * what open() of the file answers. */
+enum bfs_err bfs_array_ready(struct bfs_array *array,
+			     const struct bfs_stream *stream,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Copies exactly len bytes; RANGE beyond the end. */
+enum bfs_err bfs_array_read(struct bfs_array *array,
+			    const struct bfs_stream *stream, uint64_t off,
+			    void *buf, size_t len,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#define BFS_MAX_PIECES 24
+
+/* A range as memory: pieces in order, which stay valid until released. */
+struct bfs_pieces {
+	size_t n;
+	struct iovec iov[BFS_MAX_PIECES];
+	size_t n_pins;
+	struct bfs_cache_pin pins[BFS_MAX_PIECES];
+};
+
+/* Appends exactly len bytes of the stream to pieces: pinned blocks where the
+ * range falls into few of them, else copied into buf (len bytes, the
+ * caller's, which must outlive the pieces). On failure what was there before
+ * stays; the caller releases. */
+enum bfs_err bfs_array_pin(struct bfs_array *array,
+			   const struct bfs_stream *stream, uint64_t off,
+			   void *buf, size_t len, struct bfs_pieces *pieces,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+void bfs_array_release(struct bfs_array *array, struct bfs_pieces *pieces);
+
+/* The plan of chunk n, referenced (bfs_chunk_unref), and where the chunk
+ * lies; for views that show facts of a chunk. */
+enum bfs_err bfs_array_plan(struct bfs_array *array, uint64_t n,
+			    struct bfs_chunk **ret_chunk,
+			    struct bfs_span *ret_span,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif

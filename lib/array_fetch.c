@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array_fetch.c - blocks of one chunk, pinned: what the cache lacks is read,
+ * neighbours in one pread, and decoded by the asking thread.
+ *
+ * A thread never waits for another's block while it holds claims of its own:
+ * it claims what is free, finishes all of it, and only then waits. So no two
+ * threads can wait for each other.
+ */
+#include "array_priv.h"
+
+#include "bytes.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Neighbours are read together up to this many compressed bytes. */
+#define MERGE_LEN (UINT32_C(1) << 20)
+
+/* One chunk's blocks being fetched. */
+struct fetching {
+	struct bfs_array *array;
+	uint64_t id;
+	const struct bfs_plan *plan;
+	const uint8_t *ref;
+	struct bfs_scratch *scratch;
+	struct bfs_diag *diag;
+};
+
+/* A claimed block: where its bytes lie, and the buffer to fill. */
+struct claim {
+	uint32_t block;
+	uint32_t off, len;		/* compressed, in the chunk */
+	struct bfs_cache_pin *pin;
+	enum bfs_err err;
+	struct bfs_diag why;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static struct bfs_cache_key make_key(const struct fetching *f, uint32_t block)
+{
+	struct bfs_cache_key key = { f->array->gen, f->id, block };
+
+	return key;
+}
+
+static int compare_claims(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static enum bfs_err read_span(struct fetching *f, uint32_t off, uint8_t *dst,
+			      size_t len, struct bfs_diag *why)
+{
+	struct bfs_engine *e = f->array->engine;
+
+	if (len == 0)
+		return BFS_OK;
+	atomic_fetch_add_explicit(&e->n_source_reads, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&e->source_len, len, memory_order_relaxed);
+	return bfs_source_read(f->plan->source, f->plan->off + off, dst, len,
+			       why);
+}
+
+/* Decodes one claim whose compressed bytes are in memory. */
+static void decode_claim(struct fetching *f, struct claim *c,
+			 const uint8_t *in)
+{
+	struct bfs_engine *e = f->array->engine;
+	uint64_t start = now_ns();
+
+	c->err = bfs_chunk_decode(f->plan->chunk, c->block, in, c->len, f->ref,
+				  c->pin->data, f->scratch, &c->why);
+	bfs_diag_shift(&c->why, c->err, f->plan->off);
+	atomic_fetch_add_explicit(&e->decode_ns, now_ns() - start,
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&e->decoded_len, c->pin->len,
+				  memory_order_relaxed);
+}
+
+static void fail_claims(struct claim *claims, size_t n, enum bfs_err err,
+			const struct bfs_diag *why)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		claims[i].err = err;
+		claims[i].why = *why;
+	}
+}
+
+/* How many claims from the first on lie back to back. */
+static size_t count_neighbours(const struct claim *claims, size_t n)
+{
+	uint64_t len = claims[0].len;
+	size_t i;
+
+	for (i = 1; i < n; i++) {
+		if (claims[i].off != claims[i - 1].off + claims[i - 1].len ||
+		    len + claims[i].len > MERGE_LEN)
+			break;
+		len += claims[i].len;
+	}
+	return i;
+}
+
+static size_t largest_block(const struct claim *claims, size_t n)
+{
+	size_t len = 0, i;
+
+	for (i = 0; i < n; i++)
+		len = (size_t)bfs_max(len, claims[i].pin->len);
+	return len;
+}
+
+/* Reads and decodes n claims that lie back to back. */
+static void fill_neighbours(struct fetching *f, struct claim *claims, size_t n)
+{
+	uint32_t off = claims[0].off;
+	size_t len = claims[n - 1].off + (size_t)claims[n - 1].len - off, i;
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	err = bfs_scratch_reserve(f->scratch, largest_block(claims, n), len);
+	if (err != BFS_OK)
+		bfs_fail(&why, err, f->plan->off, "no memory for a block");
+	else
+		err = read_span(f, off, f->scratch->in, len, &why);
+	if (err == BFS_OK)
+		err = bfs_source_check(f->plan->source, &why);
+	if (err != BFS_OK) {
+		fail_claims(claims, n, err, &why);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		decode_claim(f, &claims[i],
+			     f->scratch->in + (claims[i].off - off));
+}
+
+/* A stored block needs no scratch: it is read to where it belongs. */
+static void fill_raw(struct fetching *f, struct claim *c)
+{
+	c->err = read_span(f, c->off, c->pin->data, c->len, &c->why);
+	if (c->err == BFS_OK)
+		c->err = bfs_source_check(f->plan->source, &c->why);
+	atomic_fetch_add_explicit(&f->array->engine->decoded_len, c->pin->len,
+				  memory_order_relaxed);
+}
+
+static void fill_claims(struct fetching *f, struct claim *claims, size_t n)
+{
+	struct bfs_diag why;
+	size_t i, k;
+
+	if (f->plan->chunk->head.kind == BFS_CHUNK_RAW) {
+		for (i = 0; i < n; i++)
+			fill_raw(f, &claims[i]);
+		return;
+	}
+	f->scratch = bfs_engine_take_scratch(f->array->engine);
+	if (!f->scratch) {
+		bfs_fail(&why, BFS_ERR_NOMEM, 0, "no memory for a block");
+		fail_claims(claims, n, BFS_ERR_NOMEM, &why);
+		return;
+	}
+	qsort(claims, n, sizeof(*claims), compare_claims);
+	for (i = 0; i < n; i += k) {
+		k = count_neighbours(claims + i, n - i);
+		fill_neighbours(f, claims + i, k);
+	}
+	bfs_engine_give_scratch(f->array->engine, f->scratch);
+	f->scratch = NULL;
+}
+
+/* Fills all claims and commits or abandons each. */
+static enum bfs_err settle_claims(struct fetching *f, struct claim *claims,
+				  size_t n)
+{
+	struct bfs_cache *cache = f->array->engine->cache;
+	enum bfs_err err = BFS_OK;
+	size_t i;
+
+	fill_claims(f, claims, n);
+	for (i = 0; i < n; i++) {
+		struct claim *c = &claims[i];
+
+		if (c->err == BFS_OK) {
+			bfs_cache_commit(cache, c->pin);
+			continue;
+		}
+		bfs_diag_chunk(&c->why, c->err, f->id);
+		bfs_cache_abandon(cache, c->pin, c->err, &c->why);
+		c->pin->data = NULL;
+		if (err == BFS_OK) {
+			err = c->err;
+			if (f->diag)
+				*f->diag = c->why;
+		}
+	}
+	return err;
+}
+
+static void add_claim(const struct fetching *f, uint32_t block,
+		      struct bfs_cache_pin *pin, struct claim *claim)
+{
+	*claim = (struct claim){ .block = block, .pin = pin };
+	bfs_chunk_block_span(f->plan->chunk, block, &claim->off, &claim->len);
+}
+
+/* Phase one: pin what is there, claim what is free, leave what is busy. */
+static enum bfs_err pin_free(struct fetching *f, const uint32_t *blocks,
+			     size_t n, struct bfs_cache_pin *pins)
+{
+	struct claim claims[BFS_FETCH_MAX];
+	struct bfs_cache *cache = f->array->engine->cache;
+	enum bfs_err err = BFS_OK, settled = BFS_OK;
+	size_t n_claims = 0, i;
+
+	for (i = 0; i < n && err == BFS_OK; i++) {
+		struct bfs_cache_key key = make_key(f, blocks[i]);
+		enum bfs_cache_state state;
+
+		err = bfs_cache_try(cache, &key,
+				    bfs_chunk_block_len(f->plan->chunk,
+							blocks[i]),
+				    &state, &pins[i], f->diag);
+		if (err == BFS_OK && state == BFS_CACHE_BUSY)
+			pins[i].data = NULL;
+		else if (err == BFS_OK && state == BFS_CACHE_CLAIMED)
+			add_claim(f, blocks[i], &pins[i], &claims[n_claims++]);
+	}
+	if (n_claims > 0)
+		settled = settle_claims(f, claims, n_claims);
+	return err != BFS_OK ? err : settled;
+}
+
+/* Phase two: wait for what others decode; if they gave it up, do it. */
+static enum bfs_err pin_busy(struct fetching *f, uint32_t block,
+			     struct bfs_cache_pin *pin)
+{
+	struct bfs_cache_key key = make_key(f, block);
+	enum bfs_cache_state state;
+	struct claim claim;
+
+	BFS_TRY(bfs_cache_get(f->array->engine->cache, &key,
+			      bfs_chunk_block_len(f->plan->chunk, block),
+			      &state, pin, f->diag));
+	if (state == BFS_CACHE_HIT)
+		return BFS_OK;
+	add_claim(f, block, pin, &claim);
+	return settle_claims(f, &claim, 1);
+}
+
+static enum bfs_err pin_all(struct fetching *f, const uint32_t *blocks,
+			    size_t n, struct bfs_cache_pin *pins)
+{
+	struct bfs_cache *cache = f->array->engine->cache;
+	enum bfs_err err;
+	size_t i;
+
+	memset(pins, 0, n * sizeof(*pins));
+	err = pin_free(f, blocks, n, pins);
+	for (i = 0; i < n && err == BFS_OK; i++) {
+		if (pins[i].data)
+			continue;
+		err = pin_busy(f, blocks[i], &pins[i]);
+		if (err != BFS_OK)
+			pins[i].data = NULL;
+	}
+	if (err == BFS_OK)
+		return BFS_OK;
+	for (i = 0; i < n; i++)
+		if (pins[i].data)
+			bfs_cache_unpin(cache, &pins[i], false);
+	return err;
+}
+
+static bool wants_ref(const struct bfs_plan *plan, const uint32_t *blocks,
+		      size_t n)
+{
+	return plan->chunk->needs_ref && (n > 1 || blocks[0] != 0);
+}
+
+enum bfs_err bfs_array_fetch(struct bfs_array *array, uint64_t id,
+			     const struct bfs_plan *plan,
+			     const uint32_t *blocks, size_t n,
+			     struct bfs_cache_pin *ret_pins,
+			     struct bfs_diag *diag)
+{
+	static const uint32_t first = 0;
+	struct fetching f = { .array = array, .id = id, .plan = plan,
+			      .diag = diag };
+	struct bfs_cache_pin pins[BFS_FETCH_MAX], ref;
+	bool has_ref = wants_ref(plan, blocks, n);
+	enum bfs_err err;
+
+	if (has_ref) {
+		BFS_TRY(pin_all(&f, &first, 1, &ref));
+		f.ref = ref.data;
+	}
+	err = pin_all(&f, blocks, n, pins);
+	if (has_ref)
+		bfs_cache_unpin(array->engine->cache, &ref, false);
+	if (err == BFS_OK)
+		memcpy(ret_pins, pins, n * sizeof(*pins));
+	return err;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array_priv.h - what the files of the array room share: the engine, the
+ * cache of plans, and fetching blocks of one chunk.
+ */
+#ifndef BFS_ARRAY_PRIV_H
+#define BFS_ARRAY_PRIV_H
+
+#include "array.h"
+#include "pool.h"
+
+#include <pthread.h>
+
+/* Chunk numbers of the cache: data chunks as they are, variable-length
+ * metalayers with this bit. */
+#define BFS_VLMETA_ID (UINT64_C(1) << 63)
+
+/* Blocks fetched in one go. */
+#define BFS_FETCH_MAX 32
+
+#define BFS_PLAN_SHARDS 16
+#define BFS_PLAN_BUCKETS 64
+
+/* A chunk's plan and where its bytes lie. */
+struct bfs_plan {
+	struct bfs_chunk *chunk;
+	struct bfs_source *source;	/* borrowed from the frame */
+	uint64_t off;
+};
+
+struct bfs_plan_entry;
+
+struct bfs_plan_shard {
+	pthread_mutex_t lock;		/* guards all below */
+	struct bfs_plan_entry *buckets[BFS_PLAN_BUCKETS];
+	struct bfs_plan_entry *newest, *oldest;
+	size_t mem_len;
+};
+
+struct bfs_engine {
+	struct bfs_cache *cache;
+	struct bfs_plan_shard plans[BFS_PLAN_SHARDS];
+
+	pthread_mutex_t scratch_lock;	/* guards the free list */
+	struct bfs_scratch **scratch;
+	size_t n_scratch, scratch_cap;
+
+	_Atomic uint64_t next_gen;
+	_Atomic uint64_t decoded_len, decode_ns, source_len, n_source_reads;
+	_Atomic uint64_t n_plans, n_plan_hits;
+};
+
+/* A scratch for this thread until it is given back; NULL: no memory. */
+struct bfs_scratch *bfs_engine_take_scratch(struct bfs_engine *engine);
+void bfs_engine_give_scratch(struct bfs_engine *engine,
+			     struct bfs_scratch *scratch);
+
+/* The plan for (gen, id) from the cache, referenced; false if not there. */
+bool bfs_plans_get(struct bfs_engine *engine, uint64_t gen, uint64_t id,
+		   struct bfs_plan *ret_plan);
+/* Keeps a plan (takes its own reference). May drop older ones. */
+void bfs_plans_put(struct bfs_engine *engine, uint64_t gen, uint64_t id,
+		   const struct bfs_plan *plan);
+/* Drops all plans of a generation (0: of all). */
+void bfs_plans_drop(struct bfs_engine *engine, uint64_t gen);
+void bfs_plans_init(struct bfs_engine *engine);
+void bfs_plans_release(struct bfs_engine *engine);
+
+/* The plan of a chunk id (data chunk or BFS_VLMETA_ID | i), referenced. */
+enum bfs_err bfs_array_find_plan(struct bfs_array *array, uint64_t id,
+				 struct bfs_plan *ret_plan,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Pins the n (<= BFS_FETCH_MAX) listed blocks of a chunk, in that order;
+ * what is missing is read and decoded by the caller's thread. All or none
+ * are pinned. */
+enum bfs_err bfs_array_fetch(struct bfs_array *array, uint64_t id,
+			     const struct bfs_plan *plan,
+			     const uint32_t *blocks, size_t n,
+			     struct bfs_cache_pin *ret_pins,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Copies [off, off + len) of the array in C order. */
+enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
+			      uint8_t *dst, size_t len,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif
