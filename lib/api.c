@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * api.c - the public interface: checks arguments, translates values, and
+ * calls one room below for each thing.
+ *
+ * The public types are declared apart from the internal ones so that those
+ * may change; where they are equal today, the compiler proves it.
+ */
+#pragma GCC visibility push(default)
+#include "bloscfs.h"
+#pragma GCC visibility pop
+
+#include "array.h"
+#include "codec/codec.h"
+#include "container/container.h"
+#include "filter/filter.h"
+#include "mem.h"
+#include "source/source.h"
+#include "view/file.h"
+#include "view/view.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAME(pub, own) \
+	_Static_assert((int)(pub) == (int)(own), #pub " is not " #own)
+
+SAME(BLOSCFS_OK, BFS_OK);
+SAME(BLOSCFS_ERR_NOMEM, BFS_ERR_NOMEM);
+SAME(BLOSCFS_ERR_IO, BFS_ERR_IO);
+SAME(BLOSCFS_ERR_NOT_FORMAT, BFS_ERR_NOT_FORMAT);
+SAME(BLOSCFS_ERR_TRUNCATED, BFS_ERR_TRUNCATED);
+SAME(BLOSCFS_ERR_CORRUPT, BFS_ERR_CORRUPT);
+SAME(BLOSCFS_ERR_UNSUPPORTED, BFS_ERR_UNSUPPORTED);
+SAME(BLOSCFS_ERR_LIMIT, BFS_ERR_LIMIT);
+SAME(BLOSCFS_ERR_RANGE, BFS_ERR_RANGE);
+SAME(BLOSCFS_ERR_CHANGED, BFS_ERR_CHANGED);
+SAME(BLOSCFS_ERR_INVALID, BFS_ERR_INVALID);
+SAME(BLOSCFS_ERR_INVALID + 1, BFS_N_ERRS);
+SAME(BLOSCFS_GOOD, BFS_GOOD);
+SAME(BLOSCFS_DAMAGED, BFS_DAMAGED);
+SAME(BLOSCFS_UNSUPPORTED, BFS_UNSUPPORTED);
+SAME(BLOSCFS_NAME_MAX, BFS_NAME_MAX);
+SAME(sizeof(((struct bloscfs_diag *)0)->text), BFS_DIAG_TEXT);
+
+struct bloscfs {
+	struct bfs_engine *engine;
+	uint32_t views;
+};
+
+struct bloscfs_file {
+	struct bfs_file *view;
+};
+
+struct bloscfs_pieces {
+	struct bfs_pieces own;
+};
+
+/* ---- values ---------------------------------------------------------- */
+
+static void show_diag(const struct bfs_diag *own, struct bloscfs_diag *pub)
+{
+	if (!pub)
+		return;
+	pub->err = (enum bloscfs_err)own->err;
+	pub->off = own->off;
+	pub->chunk = own->chunk;
+	memcpy(pub->text, own->text, sizeof(pub->text));
+}
+
+/* Ends a call: fills the caller's diagnosis on failure only. */
+static enum bloscfs_err answer(enum bfs_err err, struct bfs_diag *own,
+			       struct bloscfs_diag *pub)
+{
+	if (err != BFS_OK) {
+		own->err = err;
+		if (!own->text[0])
+			bfs_fail(own, err, own->off, "%s", bfs_err_name(err));
+		show_diag(own, pub);
+	}
+	return (enum bloscfs_err)err;
+}
+
+static enum bloscfs_err refuse(struct bloscfs_diag *pub)
+{
+	struct bfs_diag own = { 0 };
+
+	return answer(bfs_fail(&own, BFS_ERR_INVALID, 0,
+			       "an argument is missing"), &own, pub);
+}
+
+static struct bfs_node own_node(const struct bloscfs_node *node)
+{
+	return (struct bfs_node){ node->view, node->kind, node->index };
+}
+
+static struct bloscfs_node pub_node(const struct bfs_node *node)
+{
+	return (struct bloscfs_node){ node->view, node->kind, node->index };
+}
+
+/* ---- about this build ------------------------------------------------ */
+
+const char *bloscfs_version(void)
+{
+	return BLOSCFS_VERSION;
+}
+
+const char *bloscfs_err_name(enum bloscfs_err err)
+{
+	return bfs_err_name((enum bfs_err)err);
+}
+
+int bloscfs_err_errno(enum bloscfs_err err)
+{
+	return bfs_err_errno((enum bfs_err)err);
+}
+
+struct row {
+	const char *name;
+	const char *version;
+	bool built;
+};
+
+static bool codec_row(size_t i, struct row *ret_row)
+{
+	const struct bfs_codec *codec;
+
+	if (i >= bfs_n_codecs)
+		return false;
+	codec = bfs_codecs[i];
+	*ret_row = (struct row){
+		codec->name,
+		codec->version ? codec->version() : NULL,
+		codec->decode != NULL,
+	};
+	return true;
+}
+
+static bool filter_row(size_t i, struct row *ret_row)
+{
+	if (i >= bfs_n_filters)
+		return false;
+	*ret_row = (struct row){
+		bfs_filters[i]->name,
+		NULL,
+		bfs_filters[i]->identity ||
+			bfs_filters[i]->undo[BFS_CPU_SCALAR] != NULL,
+	};
+	return true;
+}
+
+static bool container_row(size_t i, struct row *ret_row)
+{
+	if (i >= bfs_n_containers)
+		return false;
+	*ret_row = (struct row){ bfs_containers[i]->name, NULL,
+				 bfs_containers[i]->open != NULL };
+	return true;
+}
+
+static bool view_row(size_t i, struct row *ret_row)
+{
+	if (i >= bfs_n_views)
+		return false;
+	*ret_row = (struct row){ bfs_views[i]->name, NULL, true };
+	return true;
+}
+
+bool bloscfs_table(const char *table, size_t i, const char **ret_name,
+		   const char **ret_version, bool *ret_built)
+{
+	static const struct {
+		const char *name;
+		bool (*get)(size_t i, struct row *ret_row);
+	} tables[] = {
+		{ "codec", codec_row },
+		{ "filter", filter_row },
+		{ "container", container_row },
+		{ "view", view_row },
+	};
+
+	for (size_t t = 0; table && t < BFS_ARRAY_LEN(tables); t++) {
+		struct row row;
+
+		if (strcmp(table, tables[t].name))
+			continue;
+		if (!tables[t].get(i, &row))
+			return false;
+		*ret_name = row.name;
+		*ret_version = row.version;
+		*ret_built = row.built;
+		return true;
+	}
+	return false;
+}
+
+/* ---- instances ------------------------------------------------------- */
+
+/* Options of a caller that was built with a shorter struct. */
+static struct bloscfs_options take_options(const struct bloscfs_options *given)
+{
+	struct bloscfs_options options = { .size = sizeof(options) };
+
+	if (given)
+		memcpy(&options, given, given->size < sizeof(options)
+						? given->size
+						: sizeof(options));
+	return options;
+}
+
+enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
+			     struct bloscfs **ret_fs,
+			     struct bloscfs_diag *diag)
+{
+	struct bloscfs_options taken = take_options(options);
+	struct bfs_engine_options engine = { taken.cache_size, taken.threads };
+	struct bfs_diag own = { .chunk = -1 };
+	struct bloscfs *fs;
+	uint32_t views;
+	enum bfs_err err;
+
+	if (!ret_fs)
+		return refuse(diag);
+	err = bfs_view_parse(taken.views, &views, &own);
+	if (err != BFS_OK)
+		return answer(err, &own, diag);
+	bfs_mem_set_limit(taken.max_memory);
+	fs = bfs_zalloc(1, sizeof(*fs));
+	if (!fs)
+		return answer(BFS_ERR_NOMEM, &own, diag);
+	fs->views = views;
+	err = bfs_engine_new(&engine, &fs->engine);
+	if (err != BFS_OK) {
+		bfs_free(fs);
+		return answer(err, &own, diag);
+	}
+	*ret_fs = fs;
+	return BLOSCFS_OK;
+}
+
+void bloscfs_free(struct bloscfs *fs)
+{
+	if (!fs)
+		return;
+	bfs_engine_free(fs->engine);
+	bfs_free(fs);
+}
+
+void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats)
+{
+	struct bfs_engine_stats own;
+	struct bloscfs_stats pub;
+	size_t size;
+
+	if (!fs || !ret_stats)
+		return;
+	bfs_engine_get_stats(fs->engine, &own);
+	size = ret_stats->size < sizeof(pub) ? ret_stats->size : sizeof(pub);
+	pub = (struct bloscfs_stats){
+		.size = size,
+		.cache_hits = own.cache.hits,
+		.cache_misses = own.cache.misses,
+		.cache_waits = own.cache.waits,
+		.cache_evictions = own.cache.evictions,
+		.cache_held = own.cache.held_len,
+		.cache_budget = own.cache.budget_len,
+		.decoded = own.decoded_len,
+		.decode_ns = own.decode_ns,
+		.source_bytes = own.source_len,
+		.source_reads = own.n_source_reads,
+		.memory = bfs_mem_used(),
+	};
+	memcpy(ret_stats, &pub, size);
+}
+
+void bloscfs_trim(struct bloscfs *fs)
+{
+	if (fs)
+		bfs_engine_trim(fs->engine);
+}
+
+/* ---- opening --------------------------------------------------------- */
+
+/* A source over a copy of fd: the caller's own stays as it is. */
+static enum bfs_err open_source(int fd, struct bfs_source **ret_source,
+				struct bfs_diag *diag)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	enum bfs_err err;
+
+	if (copy < 0)
+		return bfs_fail(diag, BFS_ERR_IO, 0,
+				"the file descriptor cannot be copied");
+	err = bfs_source_file(copy, ret_source, diag);
+	if (err != BFS_OK)
+		close(copy);
+	return err;
+}
+
+enum bloscfs_err bloscfs_probe(int fd, const char *name,
+			       const char **ret_format)
+{
+	const struct bfs_container *ops;
+	struct bfs_source *source;
+	enum bfs_err err = open_source(fd, &source, NULL);
+
+	if (err != BFS_OK)
+		return (enum bloscfs_err)err;
+	ops = bfs_container_probe(source, name);
+	bfs_source_unref(source);
+	if (!ops)
+		return BLOSCFS_ERR_NOT_FORMAT;
+	*ret_format = ops->name;
+	return BLOSCFS_OK;
+}
+
+/* The rest of opening is the same for all sources. */
+static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
+			      const char *name, struct bloscfs_file **ret_file,
+			      struct bfs_diag *diag)
+{
+	struct bloscfs_file *file = bfs_zalloc(1, sizeof(*file));
+	struct bfs_array *array;
+	struct bfs_frame *frame;
+	enum bfs_err err;
+
+	if (!file)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for an opened file");
+	err = bfs_frame_open(source, name, NULL, &frame, diag);
+	if (err == BFS_OK)
+		err = bfs_array_open(fs->engine, frame, &array, diag);
+	if (err == BFS_OK)
+		err = bfs_file_new(array, fs->views, &file->view, diag);
+	if (err == BFS_OK)
+		*ret_file = file;
+	else
+		bfs_free(file);
+	return err;
+}
+
+/* Puts the window in the place of the whole. */
+static enum bfs_err cut_source(struct bfs_source **source, uint64_t offset,
+			       uint64_t length, struct bfs_diag *diag)
+{
+	uint64_t whole = bfs_source_len(*source);
+	struct bfs_source *window;
+
+	if (!offset && !length)
+		return BFS_OK;
+	if (offset > whole)
+		return bfs_fail(diag, BFS_ERR_RANGE, offset,
+				"the file ends before the offset");
+	if (!length)
+		length = whole - offset;
+	BFS_TRY(bfs_source_window(*source, offset, length, &window, diag));
+	bfs_source_unref(*source);
+	*source = window;
+	return BFS_OK;
+}
+
+enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
+			      uint64_t offset, uint64_t length,
+			      struct bloscfs_file **ret_file,
+			      struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+	struct bfs_source *source;
+	enum bfs_err err;
+
+	if (!fs || !ret_file)
+		return refuse(diag);
+	err = open_source(fd, &source, &own);
+	if (err != BFS_OK)
+		return answer(err, &own, diag);
+	err = cut_source(&source, offset, length, &own);
+	if (err == BFS_OK)
+		err = open_file(fs, source, name, ret_file, &own);
+	bfs_source_unref(source);
+	if (err == BFS_OK)
+		close(fd);
+	return answer(err, &own, diag);
+}
+
+enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
+				     size_t len, const char *name,
+				     struct bloscfs_file **ret_file,
+				     struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+	struct bfs_source *source;
+	enum bfs_err err;
+
+	if (!fs || !ret_file || (!buf && len))
+		return refuse(diag);
+	err = bfs_source_memory(buf, len, false, &source, &own);
+	if (err != BFS_OK)
+		return answer(err, &own, diag);
+	err = open_file(fs, source, name, ret_file, &own);
+	bfs_source_unref(source);
+	return answer(err, &own, diag);
+}
+
+void bloscfs_close(struct bloscfs_file *file)
+{
+	if (!file)
+		return;
+	bfs_file_free(file->view);
+	bfs_free(file);
+}
+
+enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
+					struct bloscfs_diag *ret_why)
+{
+	struct bfs_diag own = { .chunk = -1 };
+	const struct bfs_facts *facts;
+	enum bfs_err err = bfs_file_judge(file->view, &facts, &own);
+
+	if (err != BFS_OK) {
+		answer(err, &own, ret_why);
+		return BLOSCFS_DAMAGED;
+	}
+	if (facts->status != BFS_GOOD)
+		show_diag(&facts->why, ret_why);
+	return (enum bloscfs_status)facts->status;
+}
+
+enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
+				    struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+
+	return answer(bfs_source_check(file->view->array->frame->source,
+				       &own), &own, diag);
+}
+
+/* ---- entries --------------------------------------------------------- */
+
+struct bloscfs_node bloscfs_root(void)
+{
+	return (struct bloscfs_node){ BFS_VIEW_ROOT, 0, 0 };
+}
+
+bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
+		    const char *name, struct bloscfs_node *ret_node)
+{
+	struct bfs_node own = own_node(dir), found;
+
+	if (!bfs_file_lookup(file->view, &own, name, strlen(name), &found))
+		return false;
+	*ret_node = pub_node(&found);
+	return true;
+}
+
+bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
+		  uint64_t pos, char *name, struct bloscfs_node *ret_node)
+{
+	struct bfs_node own = own_node(dir), found;
+
+	if (!bfs_file_list(file->view, &own, pos, name, &found))
+		return false;
+	*ret_node = pub_node(&found);
+	return true;
+}
+
+void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
+		  struct bloscfs_attr *ret_attr)
+{
+	struct bfs_node own = own_node(node);
+	struct bfs_attr attr;
+
+	bfs_file_stat(file->view, &own, &attr);
+	*ret_attr = (struct bloscfs_attr){ attr.is_dir, attr.len,
+					   attr.stored_len, attr.blksize };
+}
+
+enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
+				const struct bloscfs_node *node,
+				struct bloscfs_diag *diag)
+{
+	struct bfs_diag own_diag = { .chunk = -1 };
+	struct bfs_node own = own_node(node);
+
+	return answer(bfs_file_open(file->view, &own, &own_diag), &own_diag,
+		      diag);
+}
+
+enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
+			      const struct bloscfs_node *node, uint64_t off,
+			      void *buf, size_t len, size_t *ret_len,
+			      struct bloscfs_diag *diag)
+{
+	struct bfs_diag own_diag = { .chunk = -1 };
+	struct bfs_node own = own_node(node);
+
+	if (!file || !ret_len || (!buf && len))
+		return refuse(diag);
+	return answer(bfs_file_read(file->view, &own, off, buf, len, ret_len,
+				    &own_diag), &own_diag, diag);
+}
+
+/* ---- pieces ---------------------------------------------------------- */
+
+struct bloscfs_pieces *bloscfs_pieces_new(void)
+{
+	return bfs_zalloc(1, sizeof(struct bloscfs_pieces));
+}
+
+void bloscfs_pieces_free(struct bloscfs_pieces *pieces)
+{
+	bfs_free(pieces);
+}
+
+enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
+			     const struct bloscfs_node *node, uint64_t off,
+			     void *buf, size_t len,
+			     struct bloscfs_pieces *pieces,
+			     const struct iovec **ret_iov, size_t *ret_n,
+			     struct bloscfs_diag *diag)
+{
+	struct bfs_diag own_diag = { .chunk = -1 };
+	struct bfs_node own = own_node(node);
+	enum bfs_err err;
+
+	if (!file || !pieces || (!buf && len))
+		return refuse(diag);
+	err = bfs_file_pin(file->view, &own, off, buf, len, &pieces->own,
+			   &own_diag);
+	if (err == BFS_OK) {
+		*ret_iov = pieces->own.iov;
+		*ret_n = pieces->own.n;
+	}
+	return answer(err, &own_diag, diag);
+}
+
+void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces)
+{
+	if (!file || !pieces)
+		return;
+	bfs_array_release(file->view->array, &pieces->own);
+	pieces->own.n = 0;
+	pieces->own.n_pins = 0;
+}

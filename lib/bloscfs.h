@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bloscfs.h - the public interface of libbloscfs: Blosc containers as small
+ * trees of virtual files.
+ *
+ * Threads: all calls may run at once, on different or on the same objects.
+ * An instance is freed after its files are closed. The library never prints
+ * and never touches a file that it was not given.
+ *
+ * Errors: calls return enum bloscfs_err. Outputs are named ret_, come last
+ * and are untouched on failure. A diagnosis may be NULL; it is filled on
+ * failure only. Sizes and offsets are in bytes.
+ */
+#ifndef BLOSCFS_H
+#define BLOSCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BLOSCFS_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define BLOSCFS_MUST_CHECK
+#endif
+
+enum bloscfs_err {
+	BLOSCFS_OK = 0,
+	BLOSCFS_ERR_NOMEM,		/* no memory, or over the budget */
+	BLOSCFS_ERR_IO,			/* the source could not be read */
+	BLOSCFS_ERR_NOT_FORMAT,		/* not a container we know */
+	BLOSCFS_ERR_TRUNCATED,		/* bytes end too early */
+	BLOSCFS_ERR_CORRUPT,		/* bytes contradict the format */
+	BLOSCFS_ERR_UNSUPPORTED,	/* known, but not decodable here */
+	BLOSCFS_ERR_LIMIT,		/* over a limit of ours */
+	BLOSCFS_ERR_RANGE,		/* beyond the end */
+	BLOSCFS_ERR_CHANGED,		/* the source changed meanwhile */
+	BLOSCFS_ERR_INVALID,		/* the caller's mistake */
+};
+
+/* Why: a place in the container and one phrase. */
+struct bloscfs_diag {
+	enum bloscfs_err err;
+	uint64_t off;
+	int64_t chunk;		/* logical number, -1 where it is none */
+	char text[200];
+};
+
+/* "0.1.0" */
+const char *bloscfs_version(void);
+/* A short name such as "corrupt"; never NULL. */
+const char *bloscfs_err_name(enum bloscfs_err err);
+/* The errno that a program should see; 0 for BLOSCFS_OK. */
+int bloscfs_err_errno(enum bloscfs_err err);
+
+/* Row i of a table of what this build knows, or false at the end.
+ * table: "codec", "filter", "container" or "view". *ret_version is NULL for
+ * our own code; *ret_built is false for what is named but not decodable. */
+bool bloscfs_table(const char *table, size_t i, const char **ret_name,
+		   const char **ret_version, bool *ret_built);
+
+/* An instance: cache, budget, workers. */
+struct bloscfs;
+
+struct bloscfs_options {
+	size_t size;		/* sizeof(struct bloscfs_options) */
+	uint64_t cache_size;	/* bytes of decoded blocks; 0 = 256 MiB */
+	uint64_t max_memory;	/* of the whole process's library; 0 = none */
+	unsigned threads;	/* 0 = the CPUs this process may use */
+	const char *views;	/* "info,data,..."; NULL = the default */
+};
+
+/* May be called before a fork: threads start when first needed. INVALID
+ * names a wrong view. */
+enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
+			     struct bloscfs **ret_fs,
+			     struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+void bloscfs_free(struct bloscfs *fs);
+
+/* Which container a regular file is, from its first bytes and its length;
+ * NOT_FORMAT if none. fd stays the caller's. name is the file's name, a hint
+ * (may be NULL). *ret_format is a static string. */
+enum bloscfs_err bloscfs_probe(int fd, const char *name,
+			       const char **ret_format) BLOSCFS_MUST_CHECK;
+
+/* An opened container. */
+struct bloscfs_file;
+
+/* Opens the container at [offset, offset + length) of fd (length 0: to the
+ * end). fd belongs to the file from success on. Damage is not a failure:
+ * the file says so, and serves what it can. */
+enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
+			      uint64_t offset, uint64_t length,
+			      struct bloscfs_file **ret_file,
+			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+/* The same over bytes in memory, which must outlive the file. */
+enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
+				     size_t len, const char *name,
+				     struct bloscfs_file **ret_file,
+				     struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+/* No piece of it may be held. */
+void bloscfs_close(struct bloscfs_file *file);
+
+enum bloscfs_status {
+	BLOSCFS_GOOD,
+	BLOSCFS_DAMAGED,
+	BLOSCFS_UNSUPPORTED,
+};
+
+/* "good", "damaged" or "unsupported", and why (diag filled unless good). */
+enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
+					struct bloscfs_diag *ret_why);
+/* Whether the file behind is still the one opened (CHANGED if not). */
+enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
+				    struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+
+/* An entry of a container's directory: a plain value. All zeros but view is
+ * the directory itself: use bloscfs_root. */
+struct bloscfs_node {
+	uint16_t view;
+	uint16_t kind;
+	uint64_t index;
+};
+
+#define BLOSCFS_NAME_MAX 255
+
+struct bloscfs_attr {
+	bool is_dir;
+	uint64_t size;		/* exact */
+	uint64_t stored;	/* bytes that are not holes */
+	uint32_t blksize;	/* power of two, 4 KiB ... 1 MiB */
+};
+
+struct bloscfs_node bloscfs_root(void);
+/* False when there is no such entry, or dir is none. */
+bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
+		    const char *name, struct bloscfs_node *ret_node);
+/* The entry at position pos (0, 1, ...) of a directory, in constant time;
+ * false at the end. name has room for BLOSCFS_NAME_MAX + 1 bytes. */
+bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
+		  uint64_t pos, char *name, struct bloscfs_node *ret_node);
+/* Decodes nothing, never fails: where a size cannot be known it is 0, and
+ * bloscfs_access tells why. */
+void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
+		  struct bloscfs_attr *ret_attr);
+/* What open(2) should answer. */
+enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
+				const struct bloscfs_node *node,
+				struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+
+/* Reads up to len bytes at off; *ret_len is short only at the end. Damage in
+ * the range fails the whole call. */
+enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
+			      const struct bloscfs_node *node, uint64_t off,
+			      void *buf, size_t len, size_t *ret_len,
+			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+
+/* The same without a copy where possible. */
+struct bloscfs_pieces;
+/* Pieces for one thread at a time, reusable; NULL on no memory. */
+struct bloscfs_pieces *bloscfs_pieces_new(void);
+void bloscfs_pieces_free(struct bloscfs_pieces *pieces);
+/* buf (len bytes) takes what must be gathered, and must outlive the pieces.
+ * iov and n stay valid until bloscfs_unpin. Nothing is pinned on failure. */
+enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
+			     const struct bloscfs_node *node, uint64_t off,
+			     void *buf, size_t len,
+			     struct bloscfs_pieces *pieces,
+			     const struct iovec **ret_iov, size_t *ret_n,
+			     struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces);
+
+struct bloscfs_stats {
+	size_t size;			/* sizeof(struct bloscfs_stats) */
+	uint64_t cache_hits, cache_misses, cache_waits, cache_evictions;
+	uint64_t cache_held, cache_budget;	/* bytes */
+	uint64_t decoded;		/* bytes */
+	uint64_t decode_ns;
+	uint64_t source_bytes, source_reads;
+	uint64_t memory;		/* bytes held by the library */
+};
+
+/* Counters since the instance was made. */
+void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats);
+/* Gives unpinned memory back to the system. */
+void bloscfs_trim(struct bloscfs *fs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

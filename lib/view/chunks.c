@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * chunks.c - chunks/0000000000 ...: every chunk decompressed as stored.
+ *
+ * Names are logical numbers in at least ten decimal digits, so that nothing
+ * is kept per chunk. Without an index the directory is empty.
+ */
+#include "view/file.h"
+#include "view/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum kind { KIND_DIR, KIND_CHUNK };
+
+#define NAME_DIGITS 10
+
+static size_t chunks_roots(struct bfs_file *file, struct bfs_root *ret_roots)
+{
+	(void)file;
+	ret_roots[0] = (struct bfs_root){ "chunks", KIND_DIR };
+	return 1;
+}
+
+static bool make_node(struct bfs_file *file, const struct bfs_node *dir,
+		      uint64_t n, struct bfs_node *ret_node)
+{
+	if (dir->kind != KIND_DIR || n >= file->array->frame->n_chunks)
+		return false;
+	*ret_node = (struct bfs_node){ dir->view, KIND_CHUNK, n };
+	return true;
+}
+
+static bool chunks_lookup(struct bfs_file *file, const struct bfs_node *dir,
+			  const char *name, size_t name_len,
+			  struct bfs_node *ret_node)
+{
+	uint64_t n = 0;
+
+	if (name_len < NAME_DIGITS || name_len > 19 ||
+	    (name_len > NAME_DIGITS && name[0] == '0'))
+		return false;
+	for (size_t i = 0; i < name_len; i++) {
+		if (name[i] < '0' || name[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(name[i] - '0');
+	}
+	return make_node(file, dir, n, ret_node);
+}
+
+static bool chunks_list(struct bfs_file *file, const struct bfs_node *dir,
+			uint64_t pos, char *name, struct bfs_node *ret_node)
+{
+	if (!make_node(file, dir, pos, ret_node))
+		return false;
+	snprintf(name, BFS_NAME_MAX + 1, "%0*" PRIu64, NAME_DIGITS, pos);
+	return true;
+}
+
+static bool is_hole(struct bfs_file *file, uint64_t n)
+{
+	struct bfs_span span;
+
+	if (bfs_frame_span(file->array->frame, n, &span, NULL) != BFS_OK)
+		return false;
+	return span.special == BFS_CHUNK_ZEROS ||
+	       span.special == BFS_CHUNK_UNINIT;
+}
+
+static void chunks_stat(struct bfs_file *file, const struct bfs_node *node,
+			struct bfs_attr *ret_attr)
+{
+	struct bfs_stream stream = { BFS_STREAM_CHUNK, node->index };
+	uint64_t len;
+
+	if (node->kind == KIND_DIR) {
+		ret_attr->is_dir = true;
+		return;
+	}
+	ret_attr->blksize = bfs_file_blksize(file);
+	if (node->index >= file->array->frame->n_chunks ||
+	    bfs_array_len(file->array, &stream, &len, NULL) != BFS_OK)
+		return;
+	ret_attr->len = len;
+	ret_attr->stored_len = is_hole(file, node->index) ? 0 : len;
+}
+
+static enum bfs_err chunks_open(struct bfs_file *file,
+				const struct bfs_node *node,
+				struct bfs_diag *diag)
+{
+	struct bfs_stream stream = { BFS_STREAM_CHUNK, node->index };
+
+	if (node->kind == KIND_DIR)
+		return BFS_OK;
+	if (node->index >= file->array->frame->n_chunks)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	return bfs_array_ready(file->array, &stream, diag);
+}
+
+static enum bfs_err chunks_part(struct bfs_file *file,
+				const struct bfs_node *node, uint64_t off,
+				uint64_t len, struct bfs_part *ret_part,
+				struct bfs_diag *diag)
+{
+	(void)file;
+	(void)diag;
+	ret_part->stream = (struct bfs_stream){ BFS_STREAM_CHUNK,
+						node->index };
+	ret_part->off = off;
+	ret_part->len = len;
+	return BFS_OK;
+}
+
+const struct bfs_view bfs_view_chunks = {
+	.name = "chunks",
+	.on = true,
+	.roots = chunks_roots,
+	.lookup = chunks_lookup,
+	.list = chunks_list,
+	.stat = chunks_stat,
+	.open = chunks_open,
+	.part = chunks_part,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * data.c - data.bin: the logical bytes of the frame.
+ *
+ * An array's items in C order without padding, or all chunks joined. Also
+ * tells which of its bytes are holes.
+ */
+#include "bytes.h"
+#include "view/file.h"
+#include "view/view.h"
+
+static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
+
+static size_t data_roots(struct bfs_file *file, struct bfs_root *ret_roots)
+{
+	(void)file;
+	ret_roots[0] = (struct bfs_root){ "data.bin", 0 };
+	return 1;
+}
+
+/* Adds chunk n to the holes if it is one. Damage is none. */
+static enum bfs_err add_hole(struct bfs_frame *frame, uint64_t n,
+			     uint64_t *holes, uint64_t *n_holes)
+{
+	struct bfs_span span;
+	enum bfs_err err = bfs_frame_span(frame, n, &span, NULL);
+	uint32_t len;
+
+	if (err == BFS_OK && span.special != BFS_CHUNK_ZEROS &&
+	    span.special != BFS_CHUNK_UNINIT)
+		return BFS_OK;
+	if (err == BFS_OK)
+		err = bfs_frame_chunk_len(frame, n, &len, NULL);
+	if (err != BFS_OK)
+		return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ? err
+								 : BFS_OK;
+	*holes += len;
+	++*n_holes;
+	return BFS_OK;
+}
+
+/* Bytes of special chunks that read as zeros. A chunk of an array is
+ * scattered over the file: only an array of nothing else is a hole. */
+static enum bfs_err count_holes(const struct bfs_array *array,
+				uint64_t *ret_holes)
+{
+	struct bfs_frame *frame = array->frame;
+	uint64_t holes = 0, n_holes = 0;
+
+	if (frame->n_chunks <= BFS_SCAN_CHUNKS)
+		for (uint64_t n = 0; n < frame->n_chunks; n++)
+			BFS_TRY(add_hole(frame, n, &holes, &n_holes));
+	if (array->has_nd)
+		holes = n_holes == frame->n_chunks ? UINT64_MAX : 0;
+	*ret_holes = holes;
+	return BFS_OK;
+}
+
+static uint64_t holes_len(struct bfs_file *file)
+{
+	struct bfs_file_state *state = bfs_file_state(file);
+	uint64_t holes;
+
+	if (bfs_flag_get(&state->holes_known))
+		return state->holes_len;
+	if (count_holes(file->array, &holes) != BFS_OK)
+		return 0;
+	pthread_mutex_lock(&file->lock);
+	if (!state->holes_known) {
+		state->holes_len = holes;
+		bfs_flag_set(&state->holes_known);
+	}
+	pthread_mutex_unlock(&file->lock);
+	return holes;
+}
+
+void bfs_file_data_stat(struct bfs_file *file, struct bfs_attr *ret_attr)
+{
+	uint64_t len;
+
+	ret_attr->blksize = bfs_file_blksize(file);
+	if (bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK)
+		return;
+	ret_attr->len = len;
+	ret_attr->stored_len = len - bfs_min(len, holes_len(file));
+}
+
+static void data_stat(struct bfs_file *file, const struct bfs_node *node,
+		      struct bfs_attr *ret_attr)
+{
+	(void)node;
+	bfs_file_data_stat(file, ret_attr);
+}
+
+static enum bfs_err data_open(struct bfs_file *file,
+			      const struct bfs_node *node,
+			      struct bfs_diag *diag)
+{
+	(void)node;
+	return bfs_array_ready(file->array, &data_stream, diag);
+}
+
+static enum bfs_err data_part(struct bfs_file *file,
+			      const struct bfs_node *node, uint64_t off,
+			      uint64_t len, struct bfs_part *ret_part,
+			      struct bfs_diag *diag)
+{
+	(void)file;
+	(void)node;
+	(void)diag;
+	ret_part->stream = data_stream;
+	ret_part->off = off;
+	ret_part->len = len;
+	return BFS_OK;
+}
+
+const struct bfs_view bfs_view_data = {
+	.name = "data",
+	.on = true,
+	.roots = data_roots,
+	.stat = data_stat,
+	.open = data_open,
+	.part = data_part,
+};

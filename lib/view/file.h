@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file.h - what the views of one opened container find out once and keep:
+ * texts, names in order, the verdict, holes. For view/ and api.c alone.
+ *
+ * What is found out later than at opening is worked out without a lock,
+ * published under the file's lock by whoever comes first, and never changes
+ * from then on; the flag that says so is read and written atomically.
+ */
+#ifndef BFS_VIEW_FILE_H
+#define BFS_VIEW_FILE_H
+
+#include "view/view.h"
+
+/* The most entries of an index that are looked at to judge a file. */
+#define BFS_SCAN_CHUNKS UINT64_C(65536)
+
+/* What headers and index tell about the whole container. */
+struct bfs_facts {
+	enum bfs_status status;
+	struct bfs_diag why;		/* when status is not GOOD */
+	bool has_head;
+	struct bfs_chunk_head head;	/* of the first stored chunk */
+};
+
+/* A file name and the metalayer that has it. */
+struct bfs_name {
+	const char *text;
+	size_t index;
+};
+
+/* A struct bfs_file is always the head of one of these. */
+struct bfs_file_state {
+	struct bfs_file file;
+	struct bfs_name *meta_order;	/* by bytes of the name */
+	struct bfs_name *vlmeta_order;
+	struct bfs_text *meta_texts;	/* n_metas: those stored as a chunk */
+	bool judged;
+	struct bfs_facts facts;
+	bool holes_known;
+	uint64_t holes_len;		/* bytes of data.bin, at most */
+};
+
+static inline struct bfs_file_state *bfs_file_state(struct bfs_file *file)
+{
+	return (struct bfs_file_state *)file;
+}
+
+/* What is published with the first and read with the second. */
+static inline void bfs_flag_set(bool *flag)
+{
+	__atomic_store_n(flag, true, __ATOMIC_RELEASE);
+}
+
+static inline bool bfs_flag_get(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+/* Keeps a text, or the failure to make one, unless another thread was
+ * faster; takes over buf. A failure that may pass (no memory, reading) is
+ * returned and not kept. Gives what is kept. */
+enum bfs_err bfs_text_keep(struct bfs_file *file, struct bfs_text *text,
+			   enum bfs_err err, char *buf, size_t len,
+			   const struct bfs_diag *why, const char **ret_text,
+			   size_t *ret_len,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+/* False when nothing is kept yet. */
+bool bfs_text_kept(const struct bfs_text *text, enum bfs_err *ret_err,
+		   const char **ret_text, size_t *ret_len,
+		   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The metalayer with this file name. */
+bool bfs_name_find(const struct bfs_name *order, size_t n, const char *name,
+		   size_t name_len, size_t *ret_index);
+
+/* The verdict, found out when first asked for (info.c). Fails only where
+ * there can be none: no memory, a source that changed. */
+enum bfs_err bfs_file_judge(struct bfs_file *file,
+			    const struct bfs_facts **ret_facts,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Block size of the frame's files for stat. */
+uint32_t bfs_file_blksize(const struct bfs_file *file);
+/* Size and holes of data.bin (data.c). */
+void bfs_file_data_stat(struct bfs_file *file, struct bfs_attr *ret_attr);
+/* Fills the attributes of a text of len bytes. */
+void bfs_text_stat(size_t len, struct bfs_attr *ret_attr);
+
+#endif

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * meta.c - meta/, vlmeta/, meta.json and vlmeta.json: the metalayers as
+ * bytes and as one JSON object each.
+ *
+ * The folders are always there. The JSON texts are bounded, whatever the
+ * file holds, and never show what opens other people's doors.
+ */
+#include "bytes.h"
+#include "chunk.h"
+#include "json.h"
+#include "mem.h"
+#include "msgpack.h"
+#include "view/file.h"
+#include "view/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum kind {
+	KIND_META_DIR,
+	KIND_VLMETA_DIR,
+	KIND_META_JSON,
+	KIND_VLMETA_JSON,
+	KIND_META,
+	KIND_VLMETA,
+};
+
+#define MAX_CUT 65536			/* bytes of a variable one shown */
+#define MAX_FIXED (4 << 20)		/* bytes of a fixed one shown */
+#define MAX_VALUES (12 << 20)		/* text that values may take */
+#define MAX_TEXT (16 << 20)		/* with the names of those left out */
+#define MAX_DECODED (256 << 20)		/* of a fixed one stored as chunk */
+
+/* Keys that hold credentials. */
+static const char *const secret_keys[] = {
+	"proxy-source", "auth_token", "token", "password", NULL
+};
+
+/* Those that may be looked for in bytes that have no structure. */
+static const char *const secret_words[] = {
+	"proxy-source", "auth_token", "password",
+};
+
+/* ---- the bytes of one metalayer -------------------------------------- */
+
+/* A metalayer with what the views call it. */
+struct layer {
+	const struct bfs_meta *meta;
+	bool fixed;
+	size_t index;
+};
+
+static bool find_layer(const struct bfs_file *file, bool fixed, uint64_t index,
+		       struct layer *ret_layer)
+{
+	const struct bfs_frame *frame = file->array->frame;
+
+	if (index >= (fixed ? frame->n_metas : frame->n_vlmetas))
+		return false;
+	ret_layer->meta = (fixed ? frame->metas : frame->vlmetas) + index;
+	ret_layer->fixed = fixed;
+	ret_layer->index = (size_t)index;
+	return true;
+}
+
+static bool node_layer(const struct bfs_file *file,
+		       const struct bfs_node *node, struct layer *ret_layer)
+{
+	if (node->kind != KIND_META && node->kind != KIND_VLMETA)
+		return false;
+	return find_layer(file, node->kind == KIND_META, node->index,
+			  ret_layer);
+}
+
+static bool is_kept(const struct layer *layer)
+{
+	return layer->fixed && layer->meta->is_chunk;
+}
+
+/* Decodes a fixed metalayer that is stored as a chunk. */
+static enum bfs_err decode_layer(struct bfs_frame *frame,
+				 const struct bfs_meta *meta, char **ret_buf,
+				 size_t *ret_len, struct bfs_diag *diag)
+{
+	struct bfs_scratch *scratch = NULL;
+	struct bfs_chunk *chunk;
+	enum bfs_err err;
+	char *buf = NULL;
+
+	BFS_TRY(bfs_chunk_open(frame->source, meta->off, meta->len,
+			       UINT32_MAX, &frame->env, &chunk, diag));
+	if (chunk->head.nbytes > MAX_DECODED) {
+		err = bfs_fail(diag, BFS_ERR_LIMIT, meta->off,
+			       "a metalayer of %u bytes", chunk->head.nbytes);
+		goto out;
+	}
+	buf = bfs_alloc(chunk->head.nbytes);
+	scratch = bfs_scratch_new();
+	if (!buf || !scratch)
+		err = bfs_fail(diag, BFS_ERR_NOMEM, meta->off,
+			       "no memory for a metalayer");
+	else
+		err = bfs_chunk_read_all(chunk, frame->source, meta->off,
+					 (uint8_t *)buf, scratch, diag);
+	if (err == BFS_OK) {
+		*ret_buf = buf;
+		*ret_len = chunk->head.nbytes;
+		buf = NULL;
+	}
+out:
+	bfs_free(buf);
+	bfs_scratch_free(scratch);
+	bfs_chunk_unref(chunk);
+	return err;
+}
+
+static enum bfs_err kept_bytes(struct bfs_file *file,
+			       const struct layer *layer,
+			       const char **ret_bytes, size_t *ret_len,
+			       struct bfs_diag *diag)
+{
+	struct bfs_text *text = &bfs_file_state(file)->meta_texts[layer->index];
+	struct bfs_diag why = { .chunk = -1 };
+	enum bfs_err err;
+	char *buf = NULL;
+	size_t len = 0;
+
+	if (bfs_text_kept(text, &err, ret_bytes, ret_len, diag))
+		return err;
+	err = decode_layer(file->array->frame, layer->meta, &buf, &len, &why);
+	return bfs_text_keep(file, text, err, buf, len, &why, ret_bytes,
+			     ret_len, diag);
+}
+
+static enum bfs_err layer_len(struct bfs_file *file,
+			      const struct layer *layer, uint64_t *ret_len,
+			      struct bfs_diag *diag)
+{
+	struct bfs_stream stream = { BFS_STREAM_VLMETA, layer->index };
+	const char *bytes;
+	size_t len;
+
+	if (!layer->fixed)
+		return bfs_array_len(file->array, &stream, ret_len, diag);
+	if (!is_kept(layer)) {
+		*ret_len = layer->meta->len;
+		return BFS_OK;
+	}
+	BFS_TRY(kept_bytes(file, layer, &bytes, &len, diag));
+	*ret_len = len;
+	return BFS_OK;
+}
+
+/* Len bytes at off; the caller keeps inside layer_len. */
+static enum bfs_err layer_part(struct bfs_file *file,
+			       const struct layer *layer, uint64_t off,
+			       uint64_t len, struct bfs_part *ret_part,
+			       struct bfs_diag *diag)
+{
+	const char *bytes;
+	size_t bytes_len;
+
+	ret_part->len = len;
+	ret_part->off = off;
+	if (!layer->fixed) {
+		ret_part->stream.kind = BFS_STREAM_VLMETA;
+		ret_part->stream.index = layer->index;
+		return BFS_OK;
+	}
+	if (!is_kept(layer)) {
+		ret_part->stream.kind = BFS_STREAM_SOURCE;
+		ret_part->stream.index = 0;
+		ret_part->off = layer->meta->off + off;
+		return BFS_OK;
+	}
+	BFS_TRY(kept_bytes(file, layer, &bytes, &bytes_len, diag));
+	if (!bfs_inside(off, len, bytes_len))
+		return bfs_fail(diag, BFS_ERR_RANGE, off,
+				"beyond the end of a metalayer");
+	ret_part->bytes = bytes + off;
+	return BFS_OK;
+}
+
+static enum bfs_err read_layer(struct bfs_file *file,
+			       const struct layer *layer, void *buf,
+			       size_t len, struct bfs_diag *diag)
+{
+	struct bfs_part part = { 0 };
+
+	if (!len)
+		return BFS_OK;
+	BFS_TRY(layer_part(file, layer, 0, len, &part, diag));
+	if (part.bytes) {
+		memcpy(buf, part.bytes, len);
+		return BFS_OK;
+	}
+	return bfs_array_read(file->array, &part.stream, part.off, buf, len,
+			      diag);
+}
+
+/* ---- JSON ------------------------------------------------------------ */
+
+static bool has_bytes(const void *buf, size_t len, const char *word)
+{
+	return memmem(buf, len, word, strlen(word)) != NULL;
+}
+
+/* Whether bytes that cannot be taken apart may hold a credential. */
+static bool may_hold_secret(const void *buf, size_t len)
+{
+	for (size_t i = 0; i < BFS_ARRAY_LEN(secret_words); i++)
+		if (has_bytes(buf, len, secret_words[i]))
+			return true;
+	return false;
+}
+
+static bool is_secret(const struct bfs_meta *meta)
+{
+	for (size_t i = 0; secret_keys[i]; i++)
+		if (strlen(secret_keys[i]) == meta->name_len &&
+		    memcmp(meta->name, secret_keys[i], meta->name_len) == 0)
+			return true;
+	return false;
+}
+
+/* Writes base64 text as a string; the writer's own form is an object. */
+static void put_base64(struct bfs_json *json, const uint8_t *p, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = bfs_alloc((len + 2) / 3 * 4);
+	size_t n = 0;
+
+	if (!text) {
+		if (json->err == BFS_OK)
+			json->err = BFS_ERR_NOMEM;
+		return;
+	}
+	for (size_t i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		uint32_t v = (uint32_t)p[i] << 16;
+
+		v |= left > 1 ? (uint32_t)p[i + 1] << 8 : 0;
+		v |= left > 2 ? p[i + 2] : 0;
+		text[n++] = digits[v >> 18];
+		text[n++] = digits[v >> 12 & 63];
+		text[n++] = left > 1 ? digits[v >> 6 & 63] : '=';
+		text[n++] = left > 2 ? digits[v & 63] : '=';
+	}
+	bfs_json_string_n(json, text, n);
+	bfs_free(text);
+}
+
+static void put_flag(struct bfs_json *json, const char *key)
+{
+	bfs_json_object(json);
+	bfs_json_key(json, key);
+	bfs_json_bool(json, true);
+	bfs_json_object_end(json);
+}
+
+static void put_error(struct bfs_json *json, const struct bfs_diag *why)
+{
+	bfs_json_object(json);
+	bfs_json_key(json, "error");
+	bfs_json_string(json, why->text[0] ? why->text
+					   : bfs_err_name(why->err));
+	bfs_json_object_end(json);
+}
+
+static void put_cut(struct bfs_json *json, const uint8_t *buf, size_t shown,
+		    uint64_t len)
+{
+	bfs_json_object(json);
+	bfs_json_key(json, "truncated");
+	bfs_json_bool(json, true);
+	bfs_json_key(json, "length");
+	bfs_json_u64(json, len);
+	if (may_hold_secret(buf, shown)) {
+		bfs_json_key(json, "redacted");
+		bfs_json_bool(json, true);
+	} else {
+		bfs_json_key(json, "base64");
+		put_base64(json, buf, shown);
+	}
+	bfs_json_object_end(json);
+}
+
+static enum bfs_err put_whole(struct bfs_json *json, const uint8_t *buf,
+			      size_t len)
+{
+	size_t taken = 0;
+	enum bfs_err err = bfs_msgpack_walk(buf, len, &taken, NULL);
+
+	if (err == BFS_ERR_NOMEM)
+		return err;
+	if ((err != BFS_OK || taken != len) && may_hold_secret(buf, len)) {
+		put_flag(json, "redacted");
+		return BFS_OK;
+	}
+	return bfs_msgpack_to_json(buf, len, secret_keys, json);
+}
+
+/* The value of one metalayer. Fails for no memory and for a source that
+ * changed; what is wrong with the metalayer itself becomes its value. */
+static enum bfs_err put_value(struct bfs_file *file,
+			      const struct layer *layer, struct bfs_json *json,
+			      struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
+	struct bfs_diag why = { .chunk = -1 };
+	size_t shown = layer->fixed ? MAX_FIXED : MAX_CUT;
+	enum bfs_err err;
+	uint64_t len = 0;
+
+	if (is_secret(layer->meta)) {
+		bfs_json_string(json, "(redacted)");
+		return BFS_OK;
+	}
+	err = layer_len(file, layer, &len, &why);
+	if (err == BFS_OK) {
+		shown = (size_t)bfs_min(len, shown);
+		buf = bfs_alloc(shown);
+		err = buf ? read_layer(file, layer, buf, shown, &why)
+			  : bfs_fail(&why, BFS_ERR_NOMEM, 0,
+				     "no memory for a metalayer");
+	}
+	if (err == BFS_ERR_NOMEM || err == BFS_ERR_CHANGED) {
+		*diag = why;
+		return err;
+	}
+	if (err != BFS_OK)
+		put_error(json, &why);
+	else if (shown < len)
+		put_cut(json, buf, shown, len);
+	else
+		return put_whole(json, buf, shown);
+	return BFS_OK;
+}
+
+/* Names are keys as they are; only the later ones of equal names, and what
+ * could be taken for one of those, go by their file name. */
+static void put_name(struct bfs_json *json, const struct layer *layer,
+		     const char *file_name)
+{
+	const struct bfs_meta *meta = layer->meta;
+
+	if (has_bytes(file_name, strlen(file_name), "%~") ||
+	    has_bytes(meta->name, meta->name_len, "%~"))
+		bfs_json_key(json, file_name);
+	else
+		bfs_json_key_n(json, meta->name, meta->name_len);
+}
+
+/* Forgets what was written behind `mark`, the writer's state back then. */
+static void go_back(struct bfs_json *json, const struct bfs_json *mark)
+{
+	struct bfs_json now = *json;
+
+	*json = *mark;
+	json->buf = now.buf;
+	json->cap = now.cap;
+}
+
+/* One entry, or where the text is full, that it was left out. False when
+ * not even that fits. */
+static enum bfs_err put_layer(struct bfs_file *file, const struct layer *layer,
+			      struct bfs_json *json, bool *ret_fits,
+			      struct bfs_diag *diag)
+{
+	struct bfs_json mark = *json;
+	char *const *names = layer->fixed ? file->meta_names
+					  : file->vlmeta_names;
+	enum bfs_err err = BFS_ERR_LIMIT;
+
+	if (json->len < MAX_VALUES) {
+		json->max_len = MAX_VALUES;
+		put_name(json, layer, names[layer->index]);
+		err = put_value(file, layer, json, diag);
+		if (err == BFS_OK)
+			err = json->err;
+		mark.max_len = json->max_len = MAX_TEXT;
+	}
+	if (err == BFS_ERR_LIMIT) {
+		go_back(json, &mark);
+		put_name(json, layer, names[layer->index]);
+		put_flag(json, "omitted");
+		err = json->err;
+	}
+	*ret_fits = err != BFS_ERR_LIMIT;
+	if (err != BFS_ERR_LIMIT)
+		return err;
+	go_back(json, &mark);
+	return BFS_OK;
+}
+
+static enum bfs_err put_layers(struct bfs_file *file, bool fixed,
+			       struct bfs_json *json, struct bfs_diag *diag)
+{
+	struct layer layer;
+
+	bfs_json_object(json);
+	for (uint64_t i = 0; find_layer(file, fixed, i, &layer); i++) {
+		bool fits;
+
+		BFS_TRY(put_layer(file, &layer, json, &fits, diag));
+		if (!fits)
+			break;
+	}
+	json->max_len = MAX_TEXT + 64;	/* the end always fits */
+	bfs_json_object_end(json);
+	return json->err;
+}
+
+static enum bfs_err make_json(struct bfs_file *file, bool fixed,
+			      char **ret_text, size_t *ret_len,
+			      struct bfs_diag *diag)
+{
+	struct bfs_json json;
+	enum bfs_err err;
+
+	bfs_json_init(&json, MAX_TEXT);
+	err = put_layers(file, fixed, &json, diag);
+	if (err == BFS_OK)
+		err = bfs_json_finish(&json, ret_text, ret_len);
+	bfs_json_release(&json);
+	if (err != BFS_OK && diag->err == BFS_OK)
+		return bfs_fail(diag, err, 0, "metalayers cannot be shown");
+	return err;
+}
+
+static enum bfs_err make_meta(struct bfs_file *file, char **ret_text,
+			      size_t *ret_len, struct bfs_diag *diag)
+{
+	return make_json(file, true, ret_text, ret_len, diag);
+}
+
+static enum bfs_err make_vlmeta(struct bfs_file *file, char **ret_text,
+				size_t *ret_len, struct bfs_diag *diag)
+{
+	return make_json(file, false, ret_text, ret_len, diag);
+}
+
+static enum bfs_err get_json(struct bfs_file *file,
+			     const struct bfs_node *node,
+			     const char **ret_text, size_t *ret_len,
+			     struct bfs_diag *diag)
+{
+	if (node->kind == KIND_META_JSON)
+		return bfs_file_text(file, BFS_TEXT_META, make_meta, ret_text,
+				     ret_len, diag);
+	return bfs_file_text(file, BFS_TEXT_VLMETA, make_vlmeta, ret_text,
+			     ret_len, diag);
+}
+
+/* ---- the view -------------------------------------------------------- */
+
+static bool is_json(const struct bfs_node *node)
+{
+	return node->kind == KIND_META_JSON || node->kind == KIND_VLMETA_JSON;
+}
+
+static bool is_folder(const struct bfs_node *node)
+{
+	return node->kind == KIND_META_DIR || node->kind == KIND_VLMETA_DIR;
+}
+
+static size_t meta_roots(struct bfs_file *file, struct bfs_root *ret_roots)
+{
+	(void)file;
+	ret_roots[0] = (struct bfs_root){ "meta", KIND_META_DIR };
+	ret_roots[1] = (struct bfs_root){ "vlmeta", KIND_VLMETA_DIR };
+	ret_roots[2] = (struct bfs_root){ "meta.json", KIND_META_JSON };
+	ret_roots[3] = (struct bfs_root){ "vlmeta.json", KIND_VLMETA_JSON };
+	return 4;
+}
+
+static struct bfs_node child(const struct bfs_node *dir, uint64_t index)
+{
+	return (struct bfs_node){
+		dir->view,
+		dir->kind == KIND_META_DIR ? KIND_META : KIND_VLMETA,
+		index,
+	};
+}
+
+static bool meta_lookup(struct bfs_file *file, const struct bfs_node *dir,
+			const char *name, size_t name_len,
+			struct bfs_node *ret_node)
+{
+	const struct bfs_file_state *state = bfs_file_state(file);
+	const struct bfs_frame *frame = file->array->frame;
+	bool fixed = dir->kind == KIND_META_DIR;
+	size_t index;
+
+	if (!is_folder(dir) ||
+	    !bfs_name_find(fixed ? state->meta_order : state->vlmeta_order,
+			   fixed ? frame->n_metas : frame->n_vlmetas, name,
+			   name_len, &index))
+		return false;
+	*ret_node = child(dir, index);
+	return true;
+}
+
+static bool meta_list(struct bfs_file *file, const struct bfs_node *dir,
+		      uint64_t pos, char *name, struct bfs_node *ret_node)
+{
+	bool fixed = dir->kind == KIND_META_DIR;
+	struct layer layer;
+
+	if (!is_folder(dir) || !find_layer(file, fixed, pos, &layer))
+		return false;
+	snprintf(name, BFS_NAME_MAX + 1, "%s",
+		 (fixed ? file->meta_names : file->vlmeta_names)[pos]);
+	*ret_node = child(dir, pos);
+	return true;
+}
+
+static void meta_stat(struct bfs_file *file, const struct bfs_node *node,
+		      struct bfs_attr *ret_attr)
+{
+	struct layer layer;
+	const char *text;
+	uint64_t len;
+	size_t text_len;
+
+	if (is_folder(node)) {
+		ret_attr->is_dir = true;
+	} else if (is_json(node)) {
+		if (get_json(file, node, &text, &text_len, NULL) == BFS_OK)
+			bfs_text_stat(text_len, ret_attr);
+	} else if (node_layer(file, node, &layer) &&
+		   layer_len(file, &layer, &len, NULL) == BFS_OK) {
+		ret_attr->len = len;
+		ret_attr->stored_len = len;
+		ret_attr->blksize = bfs_file_blksize(file);
+	}
+}
+
+static enum bfs_err meta_open(struct bfs_file *file,
+			      const struct bfs_node *node,
+			      struct bfs_diag *diag)
+{
+	struct bfs_stream stream = { BFS_STREAM_VLMETA, node->index };
+	struct layer layer;
+	const char *text;
+	uint64_t len;
+	size_t text_len;
+
+	if (is_folder(node))
+		return BFS_OK;
+	if (is_json(node))
+		return get_json(file, node, &text, &text_len, diag);
+	if (!node_layer(file, node, &layer))
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	if (!layer.fixed)
+		return bfs_array_ready(file->array, &stream, diag);
+	return layer_len(file, &layer, &len, diag);
+}
+
+static enum bfs_err meta_part(struct bfs_file *file,
+			      const struct bfs_node *node, uint64_t off,
+			      uint64_t len, struct bfs_part *ret_part,
+			      struct bfs_diag *diag)
+{
+	struct layer layer;
+	const char *text;
+	size_t text_len;
+
+	if (is_json(node)) {
+		BFS_TRY(get_json(file, node, &text, &text_len, diag));
+		if (!bfs_inside(off, len, text_len))
+			return bfs_fail(diag, BFS_ERR_RANGE, off,
+					"beyond the end of a text");
+		ret_part->bytes = text + off;
+		ret_part->len = len;
+		return BFS_OK;
+	}
+	if (!node_layer(file, node, &layer))
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	return layer_part(file, &layer, off, len, ret_part, diag);
+}
+
+const struct bfs_view bfs_view_meta = {
+	.name = "meta",
+	.on = true,
+	.roots = meta_roots,
+	.lookup = meta_lookup,
+	.list = meta_list,
+	.stat = meta_stat,
+	.open = meta_open,
+	.part = meta_part,
+};
