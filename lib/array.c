@@ -16,8 +16,6 @@
 
 /* Below this a pinned piece costs more than a copy. */
 #define PIECE_LEN 4096
-/* Blocks of special chunks, which have none of their own. */
-#define SPECIAL_BLOCK (UINT32_C(256) << 10)
 
 static enum bfs_err open_nd(struct bfs_array *a, struct bfs_diag *why)
 {
@@ -71,142 +69,6 @@ void bfs_array_close(struct bfs_array *a)
 	bfs_free(a);
 }
 
-/* Chunks without streams can be cut into blocks of any size. */
-static void cut_blocks(struct bfs_chunk *c, uint64_t block_len)
-{
-	c->head.blocksize = (uint32_t)bfs_max(
-		1, bfs_min(block_len, c->head.nbytes));
-	c->head.n_blocks =
-		(uint32_t)bfs_div_up(c->head.nbytes, c->head.blocksize);
-}
-
-static void shape_blocks(const struct bfs_array *a, struct bfs_chunk *c)
-{
-	switch (c->head.kind) {
-	case BFS_CHUNK_ZEROS:
-	case BFS_CHUNK_UNINIT:
-	case BFS_CHUNK_NAN:
-	case BFS_CHUNK_VALUE:
-		cut_blocks(c, a->has_nd ? a->nd.block_len : SPECIAL_BLOCK);
-		break;
-	case BFS_CHUNK_RAW:
-		if (a->has_nd)
-			cut_blocks(c, a->nd.block_len);
-		break;
-	case BFS_CHUNK_BLOCKS:
-	case BFS_CHUNK_VLBLOCKS:
-		break;
-	}
-}
-
-static enum bfs_err check_kind(const struct bfs_array *a,
-			       const struct bfs_chunk *c,
-			       struct bfs_diag *diag)
-{
-	bool vl = c->head.kind == BFS_CHUNK_VLBLOCKS;
-
-	if (a->frame->index && vl != a->frame->vlblocks)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 30,
-				"the chunk %s variable-length blocks, the "
-				"frame %s", vl ? "has" : "has no",
-				vl ? "has none" : "says it has");
-	return BFS_OK;
-}
-
-static enum bfs_err open_plan(struct bfs_array *a, uint64_t n,
-			      const struct bfs_span *span,
-			      struct bfs_chunk **ret_chunk,
-			      struct bfs_diag *diag)
-{
-	struct bfs_frame *f = a->frame;
-	struct bfs_chunk *c;
-	uint32_t len;
-
-	if (span->special != BFS_CHUNK_BLOCKS) {
-		BFS_TRY(bfs_frame_chunk_len(f, n, &len, diag));
-		BFS_TRY(bfs_chunk_special(span->special, len, f->typesize, 0,
-					  &c, diag));
-	} else {
-		if (f->ops->verify)
-			BFS_TRY(f->ops->verify(f, n, diag));
-		BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(
-				span->source, span->off, span->avail,
-				span->nbytes, &f->env, &c, diag), span->off));
-		if (check_kind(a, c, diag) != BFS_OK) {
-			bfs_chunk_unref(c);
-			return bfs_diag_shift(diag, BFS_ERR_CORRUPT,
-					      span->off);
-		}
-	}
-	shape_blocks(a, c);
-	*ret_chunk = c;
-	return BFS_OK;
-}
-
-static enum bfs_err open_vlmeta_plan(struct bfs_array *a, uint64_t i,
-				     struct bfs_plan *ret_plan,
-				     struct bfs_diag *diag)
-{
-	static const struct bfs_codec_env none;
-	const struct bfs_meta *m = &a->frame->vlmetas[i];
-	struct bfs_plan plan = { .source = a->frame->source, .off = m->off };
-
-	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(plan.source, m->off,
-						    m->len, UINT32_MAX, &none,
-						    &plan.chunk, diag),
-			       m->off));
-	*ret_plan = plan;
-	return BFS_OK;
-}
-
-enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
-				 struct bfs_plan *ret_plan,
-				 struct bfs_diag *diag)
-{
-	struct bfs_plan plan = { 0 };
-	struct bfs_span span;
-
-	if (bfs_plans_get(a->engine, a->gen, id, ret_plan))
-		return BFS_OK;
-	if (id & BFS_VLMETA_ID) {
-		BFS_TRY(open_vlmeta_plan(a, id & ~BFS_VLMETA_ID, &plan, diag));
-	} else {
-		BFS_TRY(bfs_frame_span(a->frame, id, &span, diag));
-		plan.source = span.source;
-		plan.off = span.off;
-		BFS_TRY(bfs_diag_chunk(diag, open_plan(a, id, &span,
-						       &plan.chunk, diag),
-				       id));
-	}
-	if (plan.source) {
-		enum bfs_err err = bfs_source_check(plan.source, diag);
-
-		if (err != BFS_OK) {
-			bfs_chunk_unref(plan.chunk);
-			return err;
-		}
-	}
-	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
-				  memory_order_relaxed);
-	bfs_plans_put(a->engine, a->gen, id, &plan);
-	*ret_plan = plan;
-	return BFS_OK;
-}
-
-enum bfs_err bfs_array_plan(struct bfs_array *a, uint64_t n,
-			    struct bfs_chunk **ret_chunk,
-			    struct bfs_span *ret_span, struct bfs_diag *diag)
-{
-	struct bfs_plan plan;
-	struct bfs_span span;
-
-	BFS_TRY(bfs_frame_span(a->frame, n, &span, diag));
-	BFS_TRY(bfs_array_find_plan(a, n, &plan, diag));
-	*ret_chunk = plan.chunk;
-	*ret_span = span;
-	return BFS_OK;
-}
-
 static enum bfs_err joined_len(struct bfs_array *a, uint64_t *ret_len,
 			       struct bfs_diag *diag)
 {
@@ -220,21 +82,27 @@ static enum bfs_err joined_len(struct bfs_array *a, uint64_t *ret_len,
 	return BFS_OK;
 }
 
-/* The decoded length of a variable-length metalayer, from its header. */
-static enum bfs_err vlmeta_len(struct bfs_array *a, uint64_t i,
-			       uint64_t *ret_len, struct bfs_diag *diag)
+/* The length of a metalayer: of its bytes, or from its chunk's header. */
+static enum bfs_err meta_len(struct bfs_array *a, const struct bfs_meta *metas,
+			     size_t n, uint64_t i, uint64_t *ret_len,
+			     struct bfs_diag *diag)
 {
-	const struct bfs_meta *m;
-	struct bfs_chunk_head h;
 	uint8_t head[BFS_CHUNK_HEADER];
+	struct bfs_chunk_head h;
+	const struct bfs_meta *m;
 	size_t len;
 
-	if (i >= a->frame->n_vlmetas)
+	if (i >= n)
 		return bfs_fail(diag, BFS_ERR_RANGE, 0,
 				"there is no metalayer %" PRIu64, i);
-	m = &a->frame->vlmetas[i];
+	m = &metas[i];
+	if (!m->is_chunk) {
+		*ret_len = m->len;
+		return BFS_OK;
+	}
 	len = (size_t)bfs_min(sizeof(head), m->len);
-	BFS_TRY(bfs_source_read(a->frame->source, m->off, head, len, diag));
+	BFS_TRY(bfs_source_read(bfs_meta_source(a->frame, m), m->off, head,
+				len, diag));
 	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_parse(head, len, m->len, &h,
 						     diag), m->off));
 	*ret_len = h.nbytes;
@@ -259,8 +127,12 @@ enum bfs_err bfs_array_len(struct bfs_array *a, const struct bfs_stream *s,
 		BFS_TRY(bfs_frame_chunk_len(a->frame, s->index, &len, diag));
 		*ret_len = len;
 		return BFS_OK;
+	case BFS_STREAM_META:
+		return meta_len(a, a->frame->metas, a->frame->n_metas,
+				s->index, ret_len, diag);
 	case BFS_STREAM_VLMETA:
-		return vlmeta_len(a, s->index, ret_len, diag);
+		return meta_len(a, a->frame->vlmetas, a->frame->n_vlmetas,
+				s->index, ret_len, diag);
 	case BFS_STREAM_SOURCE:
 		*ret_len = bfs_source_len(a->frame->source);
 		return BFS_OK;
@@ -345,7 +217,7 @@ static enum bfs_err copy_chunk(struct bfs_array *a, uint64_t id, uint32_t pos,
 
 	BFS_TRY(bfs_array_find_plan(a, id, &plan, diag));
 	if (!bfs_inside(pos, len, plan.chunk->head.nbytes))
-		err = bfs_fail(diag, BFS_ERR_CORRUPT, plan.off,
+		err = bfs_fail(diag, BFS_ERR_CORRUPT, plan.span.off,
 			       "the chunk has %" PRIu32 " bytes, fewer than "
 			       "expected", plan.chunk->head.nbytes);
 	else if (is_zero(plan.chunk))
@@ -468,12 +340,24 @@ static enum bfs_err copy_joined(struct bfs_array *a, uint64_t off,
 	return BFS_OK;
 }
 
-static enum bfs_err copy_source(struct bfs_array *a, uint64_t off,
+static enum bfs_err copy_source(struct bfs_source *source, uint64_t off,
 				uint8_t *dst, size_t len,
 				struct bfs_diag *diag)
 {
-	BFS_TRY(bfs_source_read(a->frame->source, off, dst, len, diag));
-	return bfs_source_check(a->frame->source, diag);
+	BFS_TRY(bfs_source_read(source, off, dst, len, diag));
+	return bfs_source_check(source, diag);
+}
+
+static enum bfs_err copy_meta(struct bfs_array *a, uint64_t i, uint64_t off,
+			      uint8_t *dst, size_t len, struct bfs_diag *diag)
+{
+	const struct bfs_meta *m = &a->frame->metas[i];
+
+	if (m->is_chunk)
+		return copy_chunk(a, BFS_META_ID | i, (uint32_t)off, dst, len,
+				  diag);
+	return copy_source(bfs_meta_source(a->frame, m), m->off + off, dst,
+			   len, diag);
 }
 
 static enum bfs_err check_range(struct bfs_array *a,
@@ -506,11 +390,13 @@ enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
 		return copy_joined(a, off, buf, len, diag);
 	case BFS_STREAM_CHUNK:
 		return copy_chunk(a, s->index, (uint32_t)off, buf, len, diag);
+	case BFS_STREAM_META:
+		return copy_meta(a, s->index, off, buf, len, diag);
 	case BFS_STREAM_VLMETA:
 		return copy_chunk(a, BFS_VLMETA_ID | s->index, (uint32_t)off,
 				  buf, len, diag);
 	case BFS_STREAM_SOURCE:
-		return copy_source(a, off, buf, len, diag);
+		return copy_source(a->frame->source, off, buf, len, diag);
 	}
 	return BFS_ERR_INVALID;
 }
@@ -549,6 +435,7 @@ enum bfs_err bfs_array_pin(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_CHUNK:
 		return pin_chunk(a, s->index, (uint32_t)off, buf, len, pieces,
 				 diag);
+	case BFS_STREAM_META:
 	case BFS_STREAM_VLMETA:
 	case BFS_STREAM_SOURCE:
 		break;

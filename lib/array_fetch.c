@@ -23,6 +23,7 @@ struct fetching {
 	struct bfs_array *array;
 	uint64_t id;
 	const struct bfs_plan *plan;
+	struct bfs_source *source;	/* while claims are filled */
 	const uint8_t *ref;
 	struct bfs_scratch *scratch;
 	struct bfs_diag *diag;
@@ -68,8 +69,30 @@ static enum bfs_err read_span(struct fetching *f, uint32_t off, uint8_t *dst,
 		return BFS_OK;
 	atomic_fetch_add_explicit(&e->n_source_reads, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&e->source_len, len, memory_order_relaxed);
-	return bfs_source_read(f->plan->source, f->plan->off + off, dst, len,
+	return bfs_source_read(f->source, f->plan->span.off + off, dst, len,
 			       why);
+}
+
+/* What was read counts only if the file is still the one planned. */
+static enum bfs_err check_sources(struct fetching *f, struct bfs_diag *why)
+{
+	BFS_TRY(bfs_source_check(f->source, why));
+	if (f->source == f->array->frame->source)
+		return BFS_OK;
+	return bfs_source_check(f->array->frame->source, why);
+}
+
+/* What the container does to a decoded block. */
+static enum bfs_err finish_block(struct fetching *f, struct claim *c)
+{
+	struct bfs_frame *frame = f->array->frame;
+
+	if (!frame->ops->finish || f->id & (BFS_VLMETA_ID | BFS_META_ID))
+		return BFS_OK;
+	return frame->ops->finish(frame, f->plan->chunk,
+				  bfs_chunk_block_off(f->plan->chunk,
+						      c->block),
+				  c->pin->data, c->pin->len, &c->why);
 }
 
 /* Decodes one claim whose compressed bytes are in memory. */
@@ -81,7 +104,9 @@ static void decode_claim(struct fetching *f, struct claim *c,
 
 	c->err = bfs_chunk_decode(f->plan->chunk, c->block, in, c->len, f->ref,
 				  c->pin->data, f->scratch, &c->why);
-	bfs_diag_shift(&c->why, c->err, f->plan->off);
+	bfs_diag_shift(&c->why, c->err, f->plan->span.off);
+	if (c->err == BFS_OK)
+		c->err = finish_block(f, c);
 	atomic_fetch_add_explicit(&e->decode_ns, now_ns() - start,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&e->decoded_len, c->pin->len,
@@ -133,11 +158,12 @@ static void fill_neighbours(struct fetching *f, struct claim *claims, size_t n)
 
 	err = bfs_scratch_reserve(f->scratch, largest_block(claims, n), len);
 	if (err != BFS_OK)
-		bfs_fail(&why, err, f->plan->off, "no memory for a block");
+		bfs_fail(&why, err, f->plan->span.off,
+			 "no memory for a block");
 	else
 		err = read_span(f, off, f->scratch->in, len, &why);
 	if (err == BFS_OK)
-		err = bfs_source_check(f->plan->source, &why);
+		err = check_sources(f, &why);
 	if (err != BFS_OK) {
 		fail_claims(claims, n, err, &why);
 		return;
@@ -152,12 +178,15 @@ static void fill_raw(struct fetching *f, struct claim *c)
 {
 	c->err = read_span(f, c->off, c->pin->data, c->len, &c->why);
 	if (c->err == BFS_OK)
-		c->err = bfs_source_check(f->plan->source, &c->why);
+		c->err = check_sources(f, &c->why);
+	if (c->err == BFS_OK)
+		c->err = finish_block(f, c);
 	atomic_fetch_add_explicit(&f->array->engine->decoded_len, c->pin->len,
 				  memory_order_relaxed);
 }
 
-static void fill_claims(struct fetching *f, struct claim *claims, size_t n)
+static void fill_from_source(struct fetching *f, struct claim *claims,
+			     size_t n)
 {
 	struct bfs_diag why;
 	size_t i, k;
@@ -182,6 +211,21 @@ static void fill_claims(struct fetching *f, struct claim *claims, size_t n)
 	f->scratch = NULL;
 }
 
+static void fill_claims(struct fetching *f, struct claim *claims, size_t n)
+{
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	err = bfs_array_source(f->array, f->id, f->plan, &f->source, &why);
+	if (err != BFS_OK) {
+		fail_claims(claims, n, err, &why);
+		return;
+	}
+	fill_from_source(f, claims, n);
+	bfs_source_unref(f->source);
+	f->source = NULL;
+}
+
 /* Fills all claims and commits or abandons each. */
 static enum bfs_err settle_claims(struct fetching *f, struct claim *claims,
 				  size_t n)
@@ -198,7 +242,8 @@ static enum bfs_err settle_claims(struct fetching *f, struct claim *claims,
 			bfs_cache_commit(cache, c->pin);
 			continue;
 		}
-		bfs_diag_chunk(&c->why, c->err, f->id);
+		if (!(f->id & (BFS_VLMETA_ID | BFS_META_ID)))
+			bfs_diag_chunk(&c->why, c->err, f->id);
 		bfs_cache_abandon(cache, c->pin, c->err, &c->why);
 		c->pin->data = NULL;
 		if (err == BFS_OK) {

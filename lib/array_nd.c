@@ -74,7 +74,7 @@ static enum bfs_err check_tiles(struct batch *b)
 	    h->n_blocks == nd->n_blocks)
 		return BFS_OK;
 	return bfs_diag_chunk(b->diag, bfs_fail(b->diag, BFS_ERR_CORRUPT,
-						b->plan.off + 8,
+						b->plan.span.off + 8,
 			"blocks of %" PRIu32 " bytes where the array has %"
 			PRIu64, h->blocksize, nd->block_len), b->id);
 }

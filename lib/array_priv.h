@@ -11,9 +11,10 @@
 
 #include <pthread.h>
 
-/* Chunk numbers of the cache: data chunks as they are, variable-length
- * metalayers with this bit. */
+/* Chunk numbers of the cache: data chunks as they are, metalayers that are
+ * chunks with one of these bits. */
 #define BFS_VLMETA_ID (UINT64_C(1) << 63)
+#define BFS_META_ID (UINT64_C(1) << 62)
 
 /* Blocks fetched in one go. */
 #define BFS_FETCH_MAX 32
@@ -21,11 +22,11 @@
 #define BFS_PLAN_SHARDS 16
 #define BFS_PLAN_BUCKETS 64
 
-/* A chunk's plan and where its bytes lie. */
+/* A chunk's plan, where its bytes lie, and which file that was. */
 struct bfs_plan {
 	struct bfs_chunk *chunk;
-	struct bfs_source *source;	/* borrowed from the frame */
-	uint64_t off;
+	struct bfs_span span;
+	struct bfs_source_id file_id;
 };
 
 struct bfs_plan_entry;
@@ -66,7 +67,14 @@ void bfs_plans_drop(struct bfs_engine *engine, uint64_t gen);
 void bfs_plans_init(struct bfs_engine *engine);
 void bfs_plans_release(struct bfs_engine *engine);
 
-/* The plan of a chunk id (data chunk or BFS_VLMETA_ID | i), referenced. */
+/* The source of a planned chunk, referenced. CHANGED when it is no longer
+ * the file that was planned. */
+enum bfs_err bfs_array_source(struct bfs_array *array, uint64_t id,
+			      const struct bfs_plan *plan,
+			      struct bfs_source **ret_source,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The plan of a chunk id (data chunk or one of the bits | i), referenced. */
 enum bfs_err bfs_array_find_plan(struct bfs_array *array, uint64_t id,
 				 struct bfs_plan *ret_plan,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;

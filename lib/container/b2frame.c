@@ -321,7 +321,7 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 			 struct bfs_span *ret_span, struct bfs_diag *diag)
 {
 	struct bfs_span s = { .special = BFS_CHUNK_BLOCKS,
-			      .source = f->source, .nbytes = UINT32_MAX };
+			      .nbytes = UINT32_MAX };
 	int64_t entry;
 
 	BFS_TRY(bfs_index_get(f->index, n, &entry, diag));

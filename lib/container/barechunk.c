@@ -172,8 +172,8 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 
 	(void)diag;
 	*ret_span = (struct bfs_span){
-		.special = BFS_CHUNK_BLOCKS, .source = f->source,
-		.off = offs[n], .nbytes = UINT32_MAX,
+		.special = BFS_CHUNK_BLOCKS, .off = offs[n],
+		.nbytes = UINT32_MAX,
 		.avail = (n + 1 < f->n_chunks ? offs[n + 1] : f->data_len) -
 			 offs[n],
 	};

@@ -73,8 +73,10 @@ static void free_metas(struct bfs_meta *metas, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		bfs_source_unref(metas[i].source);
 		bfs_free(metas[i].name);
+	}
 	bfs_free(metas);
 }
 
@@ -120,17 +122,48 @@ enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
 			      n);
 }
 
-/* The decoded length that the header of a stored chunk tells. */
-static enum bfs_err peek_len(const struct bfs_span *span, uint32_t *ret_len,
-			     struct bfs_diag *diag)
+enum bfs_err bfs_frame_source(struct bfs_frame *frame,
+			      const struct bfs_span *span,
+			      struct bfs_source **ret_source,
+			      struct bfs_diag *diag)
+{
+	if (frame->ops->source)
+		return frame->ops->source(frame, span, ret_source, diag);
+	*ret_source = bfs_source_ref(frame->source);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
+			    const struct bfs_span *span,
+			    struct bfs_chunk_head *ret_head,
+			    struct bfs_diag *diag)
 {
 	uint8_t head[BFS_CHUNK_HEADER];
-	size_t len = (size_t)bfs_min(sizeof(head), span->avail);
+	struct bfs_source *source;
+	uint64_t avail;
+	enum bfs_err err;
+	size_t len;
+
+	BFS_TRY(bfs_frame_source(frame, span, &source, diag));
+	avail = span->off < bfs_source_len(source) ?
+			bfs_source_len(source) - span->off : 0;
+	avail = bfs_min(avail, span->avail);
+	len = (size_t)bfs_min(sizeof(head), avail);
+	err = bfs_source_read(source, span->off, head, len, diag);
+	bfs_source_unref(source);
+	BFS_TRY(err);
+	return bfs_diag_shift(diag, bfs_chunk_parse(head, len, avail, ret_head,
+						    diag), span->off);
+}
+
+/* The decoded length that the header of a stored chunk tells. */
+static enum bfs_err peek_len(struct bfs_frame *frame,
+			     const struct bfs_span *span, uint32_t *ret_len,
+			     struct bfs_diag *diag)
+{
 	struct bfs_chunk_head h;
 
-	BFS_TRY(bfs_source_read(span->source, span->off, head, len, diag));
-	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_parse(head, len, span->avail,
-						     &h, diag), span->off));
+	BFS_TRY(bfs_frame_peek(frame, span, &h, diag));
 	*ret_len = h.nbytes;
 	return BFS_OK;
 }
@@ -153,8 +186,9 @@ static enum bfs_err sum_sizes(struct bfs_frame *frame, uint64_t *starts,
 			n_special++;
 			special = i;
 		} else {
-			BFS_TRY(bfs_diag_chunk(diag, peek_len(&span, &len,
-							      diag), i));
+			BFS_TRY(bfs_diag_chunk(diag, peek_len(frame, &span,
+							      &len, diag),
+					       i));
 		}
 		sum += len;
 	}
@@ -236,7 +270,8 @@ enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
 	}
 	BFS_TRY(bfs_frame_span(frame, n, &span, diag));
 	if (span.special == BFS_CHUNK_BLOCKS)
-		return bfs_diag_chunk(diag, peek_len(&span, ret_len, diag), n);
+		return bfs_diag_chunk(diag, peek_len(frame, &span, ret_len,
+						     diag), n);
 	BFS_TRY(bfs_diag_chunk(diag, find_sizes(frame, &starts, diag), n));
 	if (starts[n + 1] - starts[n] > BFS_CHUNK_MAX_NBYTES)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
@@ -308,6 +343,7 @@ enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
 	list[n].name = bfs_memdup0(name, name_len);
 	if (!list[n].name)
 		return BFS_ERR_NOMEM;
+	list[n].source = NULL;
 	list[n].name_len = name_len;
 	list[n].off = off;
 	list[n].len = len;

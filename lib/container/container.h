@@ -32,16 +32,18 @@ enum bfs_status { BFS_GOOD, BFS_DAMAGED, BFS_UNSUPPORTED };
 struct bfs_span {
 	enum bfs_chunk_kind special;	/* ZEROS, NAN, UNINIT: nothing is
 					 * stored; BLOCKS: read its header */
-	struct bfs_source *source;	/* borrowed from the frame */
-	uint64_t off;			/* in source */
+	uint64_t file;			/* its number, where chunks are files
+					 * of their own */
+	uint64_t off;			/* in the frame or in that file */
 	uint64_t avail;			/* bytes it may take at most */
 	uint32_t nbytes;		/* as the container says; UINT32_MAX:
 					 * only the chunk's header knows */
 };
 
-/* A metalayer: fixed ones are raw bytes at off; variable-length ones are a
- * Blosc chunk at off. Both in frame->source. */
+/* A metalayer: raw bytes at off, or (variable-length ones always) a Blosc
+ * chunk at off. */
 struct bfs_meta {
+	struct bfs_source *source;	/* owned; NULL: frame->source */
 	char *name;			/* name_len bytes and a NUL behind */
 	size_t name_len;
 	uint64_t off;
@@ -77,8 +79,21 @@ struct bfs_container {
 	/* Where chunk n (< n_chunks) lies. */
 	enum bfs_err (*span)(struct bfs_frame *frame, uint64_t n,
 			     struct bfs_span *ret_span, struct bfs_diag *diag);
-	/* Before any of a chunk's bytes are used; NULL: nothing to verify. */
+	/* The source of a stored chunk, referenced; NULL: frame->source. */
+	enum bfs_err (*source)(struct bfs_frame *frame,
+			       const struct bfs_span *span,
+			       struct bfs_source **ret_source,
+			       struct bfs_diag *diag);
+	/* Before any of a chunk's bytes are used (checksums); NULL: nothing
+	 * to verify. */
 	enum bfs_err (*verify)(struct bfs_frame *frame, uint64_t n,
+			       const struct bfs_span *span,
+			       struct bfs_diag *diag);
+	/* After a block was decoded: what the container does to len bytes at
+	 * off of the chunk; NULL: nothing. */
+	enum bfs_err (*finish)(struct bfs_frame *frame,
+			       const struct bfs_chunk *chunk, uint32_t off,
+			       uint8_t *dst, size_t len,
 			       struct bfs_diag *diag);
 	void (*close)(struct bfs_frame *frame);
 };
@@ -151,6 +166,22 @@ void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why);
 enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
 			    struct bfs_span *ret_span,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The source that a span lies in, referenced. */
+enum bfs_err bfs_frame_source(struct bfs_frame *frame,
+			      const struct bfs_span *span,
+			      struct bfs_source **ret_source,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The source of a metalayer, borrowed. */
+static inline struct bfs_source *bfs_meta_source(const struct bfs_frame *frame,
+						 const struct bfs_meta *meta)
+{
+	return meta->source ? meta->source : frame->source;
+}
+/* The header of a stored chunk, read from its source. */
+enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
+			    const struct bfs_span *span,
+			    struct bfs_chunk_head *ret_head,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
 /* Decoded length of chunk n; reads its header only where sizes vary. */
 enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
 				 uint32_t *ret_len,
@@ -164,7 +195,7 @@ enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
 				uint64_t *ret_n,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* Adds one metalayer (copies the name); for rows. */
+/* Adds one metalayer of frame->source (copies the name); for rows. */
 enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
 				const void *name, size_t name_len,
 				uint64_t off, uint64_t len,

@@ -34,7 +34,6 @@ struct bfs_file_state {
 	struct bfs_file file;
 	struct bfs_name *meta_order;	/* by bytes of the name */
 	struct bfs_name *vlmeta_order;
-	struct bfs_text *meta_texts;	/* n_metas: those stored as a chunk */
 	bool judged;
 	struct bfs_facts facts;
 	bool holes_known;

@@ -82,18 +82,11 @@ static bool find_stored(struct bfs_frame *frame, uint64_t *ret_n)
 static void read_head(struct bfs_frame *frame, uint64_t n,
 		      struct bfs_facts *facts)
 {
-	uint8_t buf[BFS_CHUNK_HEADER];
 	struct bfs_span span;
-	size_t len;
 
-	if (bfs_frame_span(frame, n, &span, NULL) != BFS_OK)
-		return;
-	len = (size_t)bfs_min(span.avail, sizeof(buf));
-	if (len < BFS_CHUNK_MIN_HEADER ||
-	    bfs_source_read(span.source, span.off, buf, len, NULL) != BFS_OK)
-		return;
-	facts->has_head = bfs_chunk_parse(buf, len, span.avail, &facts->head,
-					  NULL) == BFS_OK;
+	facts->has_head =
+		bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
+		bfs_frame_peek(frame, &span, &facts->head, NULL) == BFS_OK;
 }
 
 /* A chunk of streams whose codec is missing has a plan all the same. */

@@ -30,7 +30,6 @@ enum kind {
 #define MAX_FIXED (4 << 20)		/* bytes of a fixed one shown */
 #define MAX_VALUES (12 << 20)		/* text that values may take */
 #define MAX_TEXT (16 << 20)		/* with the names of those left out */
-#define MAX_DECODED (256 << 20)		/* of a fixed one stored as chunk */
 
 /* Keys that hold credentials. */
 static const char *const secret_keys[] = {
@@ -73,130 +72,31 @@ static bool node_layer(const struct bfs_file *file,
 			  ret_layer);
 }
 
-static bool is_kept(const struct layer *layer)
+/* The stream that gives the bytes of a metalayer, decoded. */
+static struct bfs_stream layer_stream(const struct layer *layer)
 {
-	return layer->fixed && layer->meta->is_chunk;
-}
-
-/* Decodes a fixed metalayer that is stored as a chunk. */
-static enum bfs_err decode_layer(struct bfs_frame *frame,
-				 const struct bfs_meta *meta, char **ret_buf,
-				 size_t *ret_len, struct bfs_diag *diag)
-{
-	struct bfs_scratch *scratch = NULL;
-	struct bfs_chunk *chunk;
-	enum bfs_err err;
-	char *buf = NULL;
-
-	BFS_TRY(bfs_chunk_open(frame->source, meta->off, meta->len,
-			       UINT32_MAX, &frame->env, &chunk, diag));
-	if (chunk->head.nbytes > MAX_DECODED) {
-		err = bfs_fail(diag, BFS_ERR_LIMIT, meta->off,
-			       "a metalayer of %u bytes", chunk->head.nbytes);
-		goto out;
-	}
-	buf = bfs_alloc(chunk->head.nbytes);
-	scratch = bfs_scratch_new();
-	if (!buf || !scratch)
-		err = bfs_fail(diag, BFS_ERR_NOMEM, meta->off,
-			       "no memory for a metalayer");
-	else
-		err = bfs_chunk_read_all(chunk, frame->source, meta->off,
-					 (uint8_t *)buf, scratch, diag);
-	if (err == BFS_OK) {
-		*ret_buf = buf;
-		*ret_len = chunk->head.nbytes;
-		buf = NULL;
-	}
-out:
-	bfs_free(buf);
-	bfs_scratch_free(scratch);
-	bfs_chunk_unref(chunk);
-	return err;
-}
-
-static enum bfs_err kept_bytes(struct bfs_file *file,
-			       const struct layer *layer,
-			       const char **ret_bytes, size_t *ret_len,
-			       struct bfs_diag *diag)
-{
-	struct bfs_text *text = &bfs_file_state(file)->meta_texts[layer->index];
-	struct bfs_diag why = { .chunk = -1 };
-	enum bfs_err err;
-	char *buf = NULL;
-	size_t len = 0;
-
-	if (bfs_text_kept(text, &err, ret_bytes, ret_len, diag))
-		return err;
-	err = decode_layer(file->array->frame, layer->meta, &buf, &len, &why);
-	return bfs_text_keep(file, text, err, buf, len, &why, ret_bytes,
-			     ret_len, diag);
+	return (struct bfs_stream){
+		layer->fixed ? BFS_STREAM_META : BFS_STREAM_VLMETA,
+		layer->index,
+	};
 }
 
 static enum bfs_err layer_len(struct bfs_file *file,
 			      const struct layer *layer, uint64_t *ret_len,
 			      struct bfs_diag *diag)
 {
-	struct bfs_stream stream = { BFS_STREAM_VLMETA, layer->index };
-	const char *bytes;
-	size_t len;
+	struct bfs_stream stream = layer_stream(layer);
 
-	if (!layer->fixed)
-		return bfs_array_len(file->array, &stream, ret_len, diag);
-	if (!is_kept(layer)) {
-		*ret_len = layer->meta->len;
-		return BFS_OK;
-	}
-	BFS_TRY(kept_bytes(file, layer, &bytes, &len, diag));
-	*ret_len = len;
-	return BFS_OK;
-}
-
-/* Len bytes at off; the caller keeps inside layer_len. */
-static enum bfs_err layer_part(struct bfs_file *file,
-			       const struct layer *layer, uint64_t off,
-			       uint64_t len, struct bfs_part *ret_part,
-			       struct bfs_diag *diag)
-{
-	const char *bytes;
-	size_t bytes_len;
-
-	ret_part->len = len;
-	ret_part->off = off;
-	if (!layer->fixed) {
-		ret_part->stream.kind = BFS_STREAM_VLMETA;
-		ret_part->stream.index = layer->index;
-		return BFS_OK;
-	}
-	if (!is_kept(layer)) {
-		ret_part->stream.kind = BFS_STREAM_SOURCE;
-		ret_part->stream.index = 0;
-		ret_part->off = layer->meta->off + off;
-		return BFS_OK;
-	}
-	BFS_TRY(kept_bytes(file, layer, &bytes, &bytes_len, diag));
-	if (!bfs_inside(off, len, bytes_len))
-		return bfs_fail(diag, BFS_ERR_RANGE, off,
-				"beyond the end of a metalayer");
-	ret_part->bytes = bytes + off;
-	return BFS_OK;
+	return bfs_array_len(file->array, &stream, ret_len, diag);
 }
 
 static enum bfs_err read_layer(struct bfs_file *file,
 			       const struct layer *layer, void *buf,
 			       size_t len, struct bfs_diag *diag)
 {
-	struct bfs_part part = { 0 };
+	struct bfs_stream stream = layer_stream(layer);
 
-	if (!len)
-		return BFS_OK;
-	BFS_TRY(layer_part(file, layer, 0, len, &part, diag));
-	if (part.bytes) {
-		memcpy(buf, part.bytes, len);
-		return BFS_OK;
-	}
-	return bfs_array_read(file->array, &part.stream, part.off, buf, len,
-			      diag);
+	return bfs_array_read(file->array, &stream, 0, buf, len, diag);
 }
 
 /* ---- JSON ------------------------------------------------------------ */
@@ -579,7 +479,11 @@ static enum bfs_err meta_part(struct bfs_file *file,
 	}
 	if (!node_layer(file, node, &layer))
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	return layer_part(file, &layer, off, len, ret_part, diag);
+	(void)diag;
+	ret_part->stream = layer_stream(&layer);
+	ret_part->off = off;
+	ret_part->len = len;
+	return BFS_OK;
 }
 
 const struct bfs_view bfs_view_meta = {

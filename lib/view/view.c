@@ -250,9 +250,6 @@ void bfs_file_free(struct bfs_file *file)
 	frame = file->array->frame;
 	for (size_t i = 0; i < BFS_N_TEXTS; i++)
 		bfs_free(file->texts[i].buf);
-	for (size_t i = 0; state->meta_texts && i < frame->n_metas; i++)
-		bfs_free(state->meta_texts[i].buf);
-	bfs_free(state->meta_texts);
 	bfs_free(state->meta_order);
 	bfs_free(state->vlmeta_order);
 	free_names(file->meta_names, frame->n_metas);
@@ -271,9 +268,7 @@ static enum bfs_err fill_file(struct bfs_file_state *state)
 			 &state->meta_order));
 	BFS_TRY(name_all(frame->vlmetas, frame->n_vlmetas,
 			 &file->vlmeta_names, &state->vlmeta_order));
-	state->meta_texts = bfs_zalloc(frame->n_metas,
-				       sizeof(*state->meta_texts));
-	return state->meta_texts ? BFS_OK : BFS_ERR_NOMEM;
+	return BFS_OK;
 }
 
 enum bfs_err bfs_file_new(struct bfs_array *array, uint32_t views,

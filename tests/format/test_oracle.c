@@ -151,7 +151,7 @@ static struct answer lib_chunk(struct bfs_frame *f, uint64_t n)
 			err = bfs_chunk_special(span.special, len, f->typesize,
 						f->blocksize, &chunk, &diag);
 	} else if (err == BFS_OK) {
-		err = bfs_chunk_open(span.source, span.off, span.avail,
+		err = bfs_chunk_open(f->source, span.off, span.avail,
 				     span.nbytes, &f->env, &chunk, &diag);
 	}
 	if (err != BFS_OK)

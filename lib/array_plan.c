@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array_plan.c - the plan of a chunk of an opened frame: found among recent
+ * ones or made from its header, for data chunks and for metalayers that are
+ * chunks.
+ */
+#include "array_priv.h"
+
+#include "bytes.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+/* Blocks of special chunks, which have none of their own. */
+#define SPECIAL_BLOCK (UINT32_C(256) << 10)
+
+/* Chunks without streams can be cut into blocks of any size. */
+static void cut_blocks(struct bfs_chunk *c, uint64_t block_len)
+{
+	c->head.blocksize = (uint32_t)bfs_max(
+		1, bfs_min(block_len, c->head.nbytes));
+	c->head.n_blocks =
+		(uint32_t)bfs_div_up(c->head.nbytes, c->head.blocksize);
+}
+
+static void shape_blocks(const struct bfs_array *a, struct bfs_chunk *c)
+{
+	switch (c->head.kind) {
+	case BFS_CHUNK_ZEROS:
+	case BFS_CHUNK_UNINIT:
+	case BFS_CHUNK_NAN:
+	case BFS_CHUNK_VALUE:
+		cut_blocks(c, a->has_nd ? a->nd.block_len : SPECIAL_BLOCK);
+		break;
+	case BFS_CHUNK_RAW:
+		if (a->has_nd)
+			cut_blocks(c, a->nd.block_len);
+		break;
+	case BFS_CHUNK_BLOCKS:
+	case BFS_CHUNK_VLBLOCKS:
+		break;
+	}
+}
+
+/* A frame says for all its chunks whether their blocks vary in length. */
+static enum bfs_err check_kind(const struct bfs_array *a,
+			       const struct bfs_chunk *c,
+			       struct bfs_diag *diag)
+{
+	bool vl = c->head.kind == BFS_CHUNK_VLBLOCKS;
+
+	if (a->frame->index && vl != a->frame->vlblocks)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 30,
+				"the chunk %s variable-length blocks, the "
+				"frame %s", vl ? "has" : "has no",
+				vl ? "has none" : "says it has");
+	return BFS_OK;
+}
+
+static enum bfs_err read_plan(struct bfs_array *a, uint64_t n,
+			      struct bfs_source *source,
+			      const struct bfs_span *span,
+			      struct bfs_chunk **ret_chunk,
+			      struct bfs_diag *diag)
+{
+	struct bfs_frame *f = a->frame;
+	struct bfs_chunk *c;
+	enum bfs_err err;
+
+	if (f->ops->verify)
+		BFS_TRY(f->ops->verify(f, n, span, diag));
+	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(source, span->off,
+						    span->avail, span->nbytes,
+						    &f->env, &c, diag),
+			       span->off));
+	err = bfs_diag_shift(diag, check_kind(a, c, diag), span->off);
+	if (err == BFS_OK)
+		err = bfs_source_check(source, diag);
+	if (err != BFS_OK) {
+		bfs_chunk_unref(c);
+		return err;
+	}
+	*ret_chunk = c;
+	return BFS_OK;
+}
+
+static enum bfs_err open_stored(struct bfs_array *a, uint64_t n,
+				struct bfs_plan *plan, struct bfs_diag *diag)
+{
+	struct bfs_source *source;
+	enum bfs_err err;
+
+	BFS_TRY(bfs_frame_source(a->frame, &plan->span, &source, diag));
+	plan->file_id = source->id;
+	err = read_plan(a, n, source, &plan->span, &plan->chunk, diag);
+	bfs_source_unref(source);
+	return err;
+}
+
+static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
+				   struct bfs_plan *plan,
+				   struct bfs_diag *diag)
+{
+	struct bfs_frame *f = a->frame;
+	uint32_t len;
+
+	BFS_TRY(bfs_frame_span(f, n, &plan->span, diag));
+	if (plan->span.special == BFS_CHUNK_BLOCKS) {
+		BFS_TRY(open_stored(a, n, plan, diag));
+	} else {
+		BFS_TRY(bfs_frame_chunk_len(f, n, &len, diag));
+		BFS_TRY(bfs_chunk_special(plan->span.special, len, f->typesize,
+					  0, &plan->chunk, diag));
+	}
+	shape_blocks(a, plan->chunk);
+	return BFS_OK;
+}
+
+static const struct bfs_meta *find_meta(const struct bfs_array *a, uint64_t id)
+{
+	if (id & BFS_VLMETA_ID)
+		return &a->frame->vlmetas[id & ~BFS_VLMETA_ID];
+	return &a->frame->metas[id & ~BFS_META_ID];
+}
+
+static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
+				   struct bfs_plan *plan,
+				   struct bfs_diag *diag)
+{
+	static const struct bfs_codec_env none;
+	const struct bfs_meta *m = find_meta(a, id);
+	struct bfs_source *source = bfs_meta_source(a->frame, m);
+
+	plan->span = (struct bfs_span){ .off = m->off, .avail = m->len,
+					.nbytes = UINT32_MAX };
+	plan->file_id = source->id;
+	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(source, m->off, m->len,
+						    UINT32_MAX, &none,
+						    &plan->chunk, diag),
+			       m->off));
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
+				 struct bfs_plan *ret_plan,
+				 struct bfs_diag *diag)
+{
+	struct bfs_plan plan = { 0 };
+	enum bfs_err err;
+
+	if (bfs_plans_get(a->engine, a->gen, id, ret_plan))
+		return BFS_OK;
+	if (id & (BFS_VLMETA_ID | BFS_META_ID))
+		BFS_TRY(open_meta_plan(a, id, &plan, diag));
+	else
+		BFS_TRY(bfs_diag_chunk(diag, open_data_plan(a, id, &plan,
+							    diag), id));
+	err = bfs_source_check(a->frame->source, diag);
+	if (err != BFS_OK) {
+		bfs_chunk_unref(plan.chunk);
+		return err;
+	}
+	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
+				  memory_order_relaxed);
+	bfs_plans_put(a->engine, a->gen, id, &plan);
+	*ret_plan = plan;
+	return BFS_OK;
+}
+
+static bool same_file(const struct bfs_source_id *a,
+		      const struct bfs_source_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->len == b->len &&
+	       a->mtime_ns == b->mtime_ns;
+}
+
+enum bfs_err bfs_array_source(struct bfs_array *a, uint64_t id,
+			      const struct bfs_plan *plan,
+			      struct bfs_source **ret_source,
+			      struct bfs_diag *diag)
+{
+	struct bfs_source *source;
+
+	if (id & (BFS_VLMETA_ID | BFS_META_ID)) {
+		*ret_source = bfs_source_ref(bfs_meta_source(
+			a->frame, find_meta(a, id)));
+		return BFS_OK;
+	}
+	if (plan->span.special != BFS_CHUNK_BLOCKS) {
+		*ret_source = bfs_source_ref(a->frame->source);
+		return BFS_OK;
+	}
+	BFS_TRY(bfs_frame_source(a->frame, &plan->span, &source, diag));
+	if (!same_file(&source->id, &plan->file_id)) {
+		bfs_source_unref(source);
+		return bfs_fail(diag, BFS_ERR_CHANGED, plan->span.off,
+				"the file of the chunk was replaced");
+	}
+	*ret_source = source;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_array_plan(struct bfs_array *a, uint64_t n,
+			    struct bfs_chunk **ret_chunk,
+			    struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	struct bfs_plan plan;
+
+	BFS_TRY(bfs_array_find_plan(a, n, &plan, diag));
+	*ret_chunk = plan.chunk;
+	*ret_span = plan.span;
+	return BFS_OK;
+}
