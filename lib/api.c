@@ -17,6 +17,7 @@
 #include "mem.h"
 #include "source/source.h"
 #include "view/file.h"
+#include "view/tree.h"
 #include "view/view.h"
 
 #include <fcntl.h>
@@ -50,11 +51,14 @@ struct bloscfs {
 };
 
 struct bloscfs_file {
-	struct bfs_file *view;
+	struct bfs_tree *tree;
+	struct bfs_file *root;		/* the outermost container */
 };
 
 struct bloscfs_pieces {
 	struct bfs_pieces own;
+	struct bfs_file *file;		/* whose blocks are pinned, or NULL */
+	uint32_t child;
 };
 
 /* ---- values ---------------------------------------------------------- */
@@ -90,14 +94,16 @@ static enum bloscfs_err refuse(struct bloscfs_diag *pub)
 			       "an argument is missing"), &own, pub);
 }
 
-static struct bfs_node own_node(const struct bloscfs_node *node)
+static struct bfs_place own_place(const struct bloscfs_node *node)
 {
-	return (struct bfs_node){ node->view, node->kind, node->index };
+	return (struct bfs_place){
+		node->child, { node->view, node->kind, node->index } };
 }
 
-static struct bloscfs_node pub_node(const struct bfs_node *node)
+static struct bloscfs_node pub_node(const struct bfs_place *place)
 {
-	return (struct bloscfs_node){ node->view, node->kind, node->index };
+	return (struct bloscfs_node){ place->node.view, place->node.kind,
+				      place->child, place->node.index };
 }
 
 /* ---- about this build ------------------------------------------------ */
@@ -316,29 +322,67 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
 	return BLOSCFS_OK;
 }
 
-/* The rest of opening is the same for all sources. */
-static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
-			      const char *name, struct bloscfs_file **ret_file,
-			      struct bfs_diag *diag)
+enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
+{
+	const struct bfs_container *ops = bfs_container_probe_dir(dirfd);
+
+	if (!ops)
+		return BLOSCFS_ERR_NOT_FORMAT;
+	*ret_format = ops->name;
+	return BLOSCFS_OK;
+}
+
+/* The rest of opening is the same for all frames, which it takes over. */
+static enum bfs_err wrap_frame(struct bloscfs *fs, struct bfs_frame *frame,
+			       struct bloscfs_file **ret_file,
+			       struct bfs_diag *diag)
 {
 	struct bloscfs_file *file = bfs_zalloc(1, sizeof(*file));
 	struct bfs_array *array;
-	struct bfs_frame *frame;
 	enum bfs_err err;
 
-	if (!file)
+	if (!file) {
+		bfs_frame_close(frame);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for an opened file");
-	err = bfs_frame_open(source, name, NULL, &frame, diag);
+	}
+	err = bfs_array_open(fs->engine, frame, &array, diag);
 	if (err == BFS_OK)
-		err = bfs_array_open(fs->engine, frame, &array, diag);
+		err = bfs_file_new(array, fs->views, &file->root, diag);
 	if (err == BFS_OK)
-		err = bfs_file_new(array, fs->views, &file->view, diag);
+		err = bfs_tree_new(fs->engine, fs->views, file->root,
+				   &file->tree, diag);
 	if (err == BFS_OK)
 		*ret_file = file;
 	else
 		bfs_free(file);
 	return err;
+}
+
+static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
+			      const char *name, struct bloscfs_file **ret_file,
+			      struct bfs_diag *diag)
+{
+	struct bfs_frame *frame;
+
+	BFS_TRY(bfs_frame_open(source, name, NULL, &frame, diag));
+	return wrap_frame(fs, frame, ret_file, diag);
+}
+
+enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
+				  struct bloscfs_file **ret_file,
+				  struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+	struct bfs_frame *frame;
+	enum bfs_err err;
+
+	if (!fs || !ret_file)
+		return refuse(diag);
+	err = bfs_frame_open_dir(dirfd, NULL, &frame, &own);
+	if (err == BFS_OK)
+		err = wrap_frame(fs, frame, ret_file, &own);
+	return answer(err, &own, diag);
 }
 
 /* Puts the window in the place of the whole. */
@@ -407,7 +451,7 @@ void bloscfs_close(struct bloscfs_file *file)
 {
 	if (!file)
 		return;
-	bfs_file_free(file->view);
+	bfs_tree_free(file->tree);
 	bfs_free(file);
 }
 
@@ -416,7 +460,7 @@ enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
 {
 	struct bfs_diag own = { .chunk = -1 };
 	const struct bfs_facts *facts;
-	enum bfs_err err = bfs_file_judge(file->view, &facts, &own);
+	enum bfs_err err = bfs_file_judge(file->root, &facts, &own);
 
 	if (err != BFS_OK) {
 		answer(err, &own, ret_why);
@@ -432,7 +476,7 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 {
 	struct bfs_diag own = { .chunk = -1 };
 
-	return answer(bfs_source_check(file->view->array->frame->source,
+	return answer(bfs_source_check(file->root->array->frame->source,
 				       &own), &own, diag);
 }
 
@@ -440,15 +484,15 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 
 struct bloscfs_node bloscfs_root(void)
 {
-	return (struct bloscfs_node){ BFS_VIEW_ROOT, 0, 0 };
+	return (struct bloscfs_node){ .view = BFS_VIEW_ROOT };
 }
 
 bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		    const char *name, struct bloscfs_node *ret_node)
 {
-	struct bfs_node own = own_node(dir), found;
+	struct bfs_place own = own_place(dir), found;
 
-	if (!bfs_file_lookup(file->view, &own, name, strlen(name), &found))
+	if (!bfs_tree_lookup(file->tree, &own, name, strlen(name), &found))
 		return false;
 	*ret_node = pub_node(&found);
 	return true;
@@ -457,9 +501,9 @@ bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		  uint64_t pos, char *name, struct bloscfs_node *ret_node)
 {
-	struct bfs_node own = own_node(dir), found;
+	struct bfs_place own = own_place(dir), found;
 
-	if (!bfs_file_list(file->view, &own, pos, name, &found))
+	if (!bfs_tree_list(file->tree, &own, pos, name, &found))
 		return false;
 	*ret_node = pub_node(&found);
 	return true;
@@ -468,10 +512,16 @@ bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 		  struct bloscfs_attr *ret_attr)
 {
-	struct bfs_node own = own_node(node);
-	struct bfs_attr attr;
+	struct bfs_place own = own_place(node);
+	struct bfs_attr attr = { .blksize = 4096 };
+	struct bfs_file *inner;
 
-	bfs_file_stat(file->view, &own, &attr);
+	if (bfs_tree_take(file->tree, own.child, &inner, NULL) == BFS_OK) {
+		bfs_file_stat(inner, &own.node, &attr);
+		bfs_tree_give(file->tree, own.child);
+	} else {
+		attr.is_dir = own.node.view == BFS_VIEW_ROOT;
+	}
 	*ret_attr = (struct bloscfs_attr){ attr.is_dir, attr.len,
 					   attr.stored_len, attr.blksize };
 }
@@ -481,10 +531,16 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 				struct bloscfs_diag *diag)
 {
 	struct bfs_diag own_diag = { .chunk = -1 };
-	struct bfs_node own = own_node(node);
+	struct bfs_place own = own_place(node);
+	struct bfs_file *inner;
+	enum bfs_err err;
 
-	return answer(bfs_file_open(file->view, &own, &own_diag), &own_diag,
-		      diag);
+	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
+	if (err == BFS_OK) {
+		err = bfs_file_open(inner, &own.node, &own_diag);
+		bfs_tree_give(file->tree, own.child);
+	}
+	return answer(err, &own_diag, diag);
 }
 
 enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
@@ -493,12 +549,19 @@ enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 			      struct bloscfs_diag *diag)
 {
 	struct bfs_diag own_diag = { .chunk = -1 };
-	struct bfs_node own = own_node(node);
+	struct bfs_place own = own_place(node);
+	struct bfs_file *inner;
+	enum bfs_err err;
 
 	if (!file || !ret_len || (!buf && len))
 		return refuse(diag);
-	return answer(bfs_file_read(file->view, &own, off, buf, len, ret_len,
-				    &own_diag), &own_diag, diag);
+	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
+	if (err == BFS_OK) {
+		err = bfs_file_read(inner, &own.node, off, buf, len, ret_len,
+				    &own_diag);
+		bfs_tree_give(file->tree, own.child);
+	}
+	return answer(err, &own_diag, diag);
 }
 
 /* ---- pieces ---------------------------------------------------------- */
@@ -521,25 +584,33 @@ enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 			     struct bloscfs_diag *diag)
 {
 	struct bfs_diag own_diag = { .chunk = -1 };
-	struct bfs_node own = own_node(node);
+	struct bfs_place own = own_place(node);
+	struct bfs_file *inner;
 	enum bfs_err err;
 
 	if (!file || !pieces || (!buf && len))
 		return refuse(diag);
-	err = bfs_file_pin(file->view, &own, off, buf, len, &pieces->own,
+	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
+	if (err != BFS_OK)
+		return answer(err, &own_diag, diag);
+	err = bfs_file_pin(inner, &own.node, off, buf, len, &pieces->own,
 			   &own_diag);
-	if (err == BFS_OK) {
-		*ret_iov = pieces->own.iov;
-		*ret_n = pieces->own.n;
+	if (err != BFS_OK) {
+		bfs_tree_give(file->tree, own.child);
+		return answer(err, &own_diag, diag);
 	}
-	return answer(err, &own_diag, diag);
+	pieces->file = inner;
+	pieces->child = own.child;
+	*ret_iov = pieces->own.iov;
+	*ret_n = pieces->own.n;
+	return BLOSCFS_OK;
 }
 
 void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces)
 {
-	if (!file || !pieces)
+	if (!file || !pieces || !pieces->file)
 		return;
-	bfs_array_release(file->view->array, &pieces->own);
-	pieces->own.n = 0;
-	pieces->own.n_pins = 0;
+	bfs_array_release(pieces->file->array, &pieces->own);
+	bfs_tree_give(file->tree, pieces->child);
+	pieces->file = NULL;
 }

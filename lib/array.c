@@ -53,7 +53,8 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	a->engine = engine;
 	a->frame = frame;
 	a->gen = atomic_fetch_add(&engine->next_gen, 1);
-	if (frame->array.present && open_nd(a, &why) != BFS_OK)
+	if (frame->array.present && !frame->array.linear &&
+	    open_nd(a, &why) != BFS_OK)
 		bfs_frame_blame(frame, &why);
 	*ret_array = a;
 	return BFS_OK;

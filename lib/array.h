@@ -116,6 +116,13 @@ enum bfs_err bfs_array_pin(struct bfs_array *array,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_array_release(struct bfs_array *array, struct bfs_pieces *pieces);
 
+/* Decoded bytes [off, off + len) of a stream as a source of their own. The
+ * array must outlive it. */
+enum bfs_err bfs_array_as_source(struct bfs_array *array,
+				 const struct bfs_stream *stream, uint64_t off,
+				 uint64_t len, struct bfs_source **ret_source,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* The plan of chunk n, referenced (bfs_chunk_unref), and where the chunk
  * lies; for views that show facts of a chunk. */
 enum bfs_err bfs_array_plan(struct bfs_array *array, uint64_t n,

@@ -88,6 +88,10 @@ void bloscfs_free(struct bloscfs *fs);
 enum bloscfs_err bloscfs_probe(int fd, const char *name,
 			       const char **ret_format) BLOSCFS_MUST_CHECK;
 
+/* The same for a directory (sparse frames): one or two glances inside.
+ * dirfd stays the caller's. */
+enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format);
+
 /* An opened container. */
 struct bloscfs_file;
 
@@ -98,6 +102,11 @@ enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 			      uint64_t offset, uint64_t length,
 			      struct bloscfs_file **ret_file,
 			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+/* The container that is a directory. dirfd stays the caller's. */
+enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
+				  struct bloscfs_file **ret_file,
+				  struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
 /* The same over bytes in memory, which must outlive the file. */
 enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 				     size_t len, const char *name,
@@ -126,6 +135,7 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 struct bloscfs_node {
 	uint16_t view;
 	uint16_t kind;
+	uint32_t child;
 	uint64_t index;
 };
 

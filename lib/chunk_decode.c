@@ -313,6 +313,15 @@ static enum bfs_err decode_coded(const struct decoding *d, uint8_t *dst,
 	return decode_streams(d, dst, len, h->typesize);
 }
 
+/* Bitshuffle's old rule lived on in the alphas (chunk version 3) and in the
+ * betas, whose chunks cannot be told from later ones. */
+static uint8_t rule_version(const struct bfs_chunk *c)
+{
+	if (c->head.version == 3 || c->env.old_bitshuffle)
+		return 2;
+	return c->head.version;
+}
+
 static enum bfs_err decode_filtered(const struct decoding *d,
 				    const uint8_t *ref, uint8_t *dst,
 				    size_t len)
@@ -322,7 +331,7 @@ static enum bfs_err decode_filtered(const struct decoding *d,
 	struct bfs_filter_job job = {
 		.len = len, .typesize = c->head.typesize,
 		.frame_typesize = c->env.typesize,
-		.version = c->head.version, .ref = ref,
+		.version = rule_version(c), .ref = ref,
 		.ndim = c->env.ndim, .blockshape = c->env.blockshape,
 	};
 	unsigned n = c->n_filters, i;

@@ -20,6 +20,7 @@ struct bfs_codec_env {
 	uint32_t typesize;		/* of the frame, bytes; 0 = none */
 	uint8_t ndim;			/* of the array; 0 = none */
 	int32_t blockshape[16];
+	uint8_t old_bitshuffle;		/* betas: the rule of versions 1, 2 */
 };
 
 /* A dictionary made ready once per chunk by the codec, read-only then. */

@@ -6,9 +6,10 @@
  * Sections are checked one by one; what breaks one of them is blamed on the
  * frame and the others are served. See docs/formats/b2frame.md.
  */
-#include "container/container.h"
+#include "container/b2frame.h"
 
 #include "bytes.h"
+#include "container/embed.h"
 #include "container/index.h"
 #include "container/metatable.h"
 #include "mem.h"
@@ -25,6 +26,7 @@
 
 /* Numbers of the fixed header that only opening needs. */
 struct header {
+	bool sparse;			/* chunks are files of a directory */
 	uint64_t header_len, frame_len;
 	uint64_t trailer_off;		/* in the source; 0 = not found */
 };
@@ -54,7 +56,8 @@ static bool markers_hold(const uint8_t *p)
 	return true;
 }
 
-static enum bfs_err check_generation(const uint8_t *p, struct bfs_diag *diag)
+static enum bfs_err check_generation(const uint8_t *p, bool sparse,
+				     struct bfs_diag *diag)
 {
 	if (p[0] != 0x9e)
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
@@ -66,13 +69,15 @@ static enum bfs_err check_generation(const uint8_t *p, struct bfs_diag *diag)
 	if (!markers_hold(p))
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x0a,
 				"the frame header has wrong markers");
-	if (p[0x1a] == 1)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1a,
-				"the index of a sparse frame without its "
-				"directory");
-	if (p[0x1a] != 0)
+	if (p[0x1a] > 1)
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0x1a,
 				"frame type %u is unknown", p[0x1a]);
+	if ((p[0x1a] == 1) != sparse)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1a,
+				sparse ? "a contiguous frame as the index of a "
+					 "directory" :
+					 "the index of a sparse frame without "
+					 "its directory");
 	if (p[0x46] > BFS_N_FILTER_SLOTS)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x46,
 				"%u filter slots", p[0x46]);
@@ -101,7 +106,8 @@ static void read_fields(struct bfs_frame *f, const uint8_t *p,
 	f->data_off = h->header_len;
 	f->env.typesize = f->typesize;
 	snprintf(f->format_detail, sizeof(f->format_detail),
-		 "version %u, contiguous", p[0x19] & 15);
+		 "version %u, %s", p[0x19] & 15,
+		 h->sparse ? "sparse" : "contiguous");
 }
 
 static enum bfs_err check_fields(const struct bfs_frame *f,
@@ -216,8 +222,8 @@ static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
 
 	if (f->nbytes == 0)
 		return BFS_OK;
-	if (f->data_len > INT64_MAX || !bfs_add(h->header_len, f->data_len,
-						&at) ||
+	if (f->data_len > INT64_MAX ||
+	    !bfs_add(h->header_len, h->sparse ? 0 : f->data_len, &at) ||
 	    !bfs_inside(at, BFS_CHUNK_MIN_HEADER, end))
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x27,
 				"cbytes %" PRIu64 " leaves no room for the "
@@ -268,15 +274,14 @@ static enum bfs_err open_sections(struct bfs_frame *f, struct header *h,
 	return BFS_OK;
 }
 
-static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
-			       struct bfs_diag *diag)
+enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
+			      struct bfs_diag *diag)
 {
-	struct header h = { 0 };
+	struct header h = { .sparse = sparse };
 	uint8_t head[MIN_HEADER];
 	struct bfs_diag why;
 	enum bfs_err err;
 
-	(void)name;
 	if (bfs_source_len(f->source) < MIN_HEADER) {
 		bfs_fail(&why, BFS_ERR_TRUNCATED, bfs_source_len(f->source),
 			 "the file ends inside the frame header");
@@ -284,7 +289,7 @@ static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
 		return BFS_OK;
 	}
 	BFS_TRY(bfs_source_read(f->source, 0, head, sizeof(head), diag));
-	err = check_generation(head, &why);
+	err = check_generation(head, sparse, &why);
 	if (err == BFS_OK) {
 		read_fields(f, head, &h);
 		err = check_fields(f, &h, &why);
@@ -300,59 +305,17 @@ static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
 	return open_sections(f, &h, diag);
 }
 
-static enum bfs_err decode_special(int64_t entry, struct bfs_span *span)
+static enum bfs_err open_contiguous(struct bfs_frame *f, const char *name,
+				    struct bfs_diag *diag)
 {
-	switch ((uint64_t)entry) {
-	case UINT64_C(0x81) << 56:
-		span->special = BFS_CHUNK_ZEROS;
-		return BFS_OK;
-	case UINT64_C(0x82) << 56:
-		span->special = BFS_CHUNK_NAN;
-		return BFS_OK;
-	case UINT64_C(0x84) << 56:
-		span->special = BFS_CHUNK_UNINIT;
-		return BFS_OK;
-	default:
-		return BFS_ERR_CORRUPT;
-	}
-}
-
-static enum bfs_err span(struct bfs_frame *f, uint64_t n,
-			 struct bfs_span *ret_span, struct bfs_diag *diag)
-{
-	struct bfs_span s = { .special = BFS_CHUNK_BLOCKS,
-			      .nbytes = UINT32_MAX };
-	int64_t entry;
-
-	BFS_TRY(bfs_index_get(f->index, n, &entry, diag));
-	if (f->chunksize > 0)
-		s.nbytes = (uint32_t)bfs_min(
-			(uint64_t)f->chunksize,
-			f->nbytes - n * (uint64_t)f->chunksize);
-	if (entry < 0) {
-		if (decode_special(entry, &s) != BFS_OK)
-			return bfs_fail(diag, BFS_ERR_CORRUPT, f->data_off +
-					f->data_len,
-					"index entry %016" PRIx64 " of chunk %"
-					PRIu64, (uint64_t)entry, n);
-		*ret_span = s;
-		return BFS_OK;
-	}
-	if (!bfs_inside((uint64_t)entry, BFS_CHUNK_MIN_HEADER, f->data_len))
-		return bfs_fail(diag, BFS_ERR_CORRUPT, f->data_off +
-				f->data_len,
-				"chunk %" PRIu64 " would begin at %" PRId64
-				" of %" PRIu64 " bytes of chunks", n, entry,
-				f->data_len);
-	s.off = f->data_off + (uint64_t)entry;
-	s.avail = f->data_len - (uint64_t)entry;
-	*ret_span = s;
-	return BFS_OK;
+	(void)name;
+	BFS_TRY(bfs_b2frame_open(f, false, diag));
+	return bfs_embed_open(f, diag);
 }
 
 const struct bfs_container bfs_container_b2frame = {
 	.name = "b2frame",
 	.probe = probe,
-	.open = open_frame,
-	.span = span,
+	.open = open_contiguous,
+	.span = bfs_index_span,
 };

@@ -7,9 +7,12 @@
 
 #include "bytes.h"
 #include "container/index.h"
+#include "container/nametree.h"
 #include "mem.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 /* More variable chunks than this are not sized one by one. */
 #define MAX_SIZED (UINT64_C(1) << 24)
@@ -32,9 +35,65 @@ const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 	    bfs_source_read(source, 0, head, len, NULL) != BFS_OK)
 		return NULL;
 	for (i = 0; i < bfs_n_containers; i++)
-		if (bfs_containers[i]->probe(source, head, len, name))
+		if (bfs_containers[i]->probe &&
+		    bfs_containers[i]->probe(source, head, len, name))
 			return bfs_containers[i];
 	return NULL;
+}
+
+const struct bfs_container *bfs_container_probe_dir(int dirfd)
+{
+	size_t i;
+
+	for (i = 0; i < bfs_n_containers; i++)
+		if (bfs_containers[i]->probe_dir &&
+		    bfs_containers[i]->probe_dir(dirfd))
+			return bfs_containers[i];
+	return NULL;
+}
+
+static struct bfs_frame *new_frame(const struct bfs_container *ops)
+{
+	struct bfs_frame *frame = bfs_zalloc(1, sizeof(*frame));
+
+	if (!frame)
+		return NULL;
+	pthread_mutex_init(&frame->sizes_lock, NULL);
+	frame->ops = ops;
+	frame->dirfd = -1;
+	frame->format = ops->name;
+	frame->typesize = 1;
+	return frame;
+}
+
+enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
+				struct bfs_frame **ret_frame,
+				struct bfs_diag *diag)
+{
+	struct bfs_frame *frame;
+	enum bfs_err err;
+
+	if (!ops)
+		ops = bfs_container_probe_dir(dirfd);
+	if (!ops)
+		return bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+				"not a Blosc container");
+	frame = new_frame(ops);
+	if (!frame)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a frame");
+	frame->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	if (frame->dirfd < 0)
+		err = bfs_fail(diag, BFS_ERR_IO, 0,
+			       "the directory cannot be opened again");
+	else
+		err = ops->open(frame, NULL, diag);
+	if (err != BFS_OK) {
+		bfs_frame_close(frame);
+		return err;
+	}
+	*ret_frame = frame;
+	return BFS_OK;
 }
 
 enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
@@ -50,15 +109,11 @@ enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
 	if (!ops)
 		return bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container");
-	frame = bfs_zalloc(1, sizeof(*frame));
+	frame = new_frame(ops);
 	if (!frame)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
-	pthread_mutex_init(&frame->sizes_lock, NULL);
-	frame->ops = ops;
 	frame->source = bfs_source_ref(source);
-	frame->format = ops->name;
-	frame->typesize = 1;
 	frame->cbytes = bfs_source_len(source);
 	err = ops->open(frame, name, diag);
 	if (err != BFS_OK) {
@@ -89,9 +144,13 @@ void bfs_frame_close(struct bfs_frame *frame)
 	bfs_index_close(frame->index);
 	free_metas(frame->metas, frame->n_metas);
 	free_metas(frame->vlmetas, frame->n_vlmetas);
+	bfs_nametree_free(frame->tree);
+	bfs_free(frame->members);
 	bfs_free(frame->array.dtype);
 	bfs_free(frame->starts);
 	bfs_source_unref(frame->source);
+	if (frame->dirfd >= 0)
+		close(frame->dirfd);
 	pthread_mutex_destroy(&frame->sizes_lock);
 	bfs_free(frame);
 }
@@ -348,6 +407,7 @@ enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
 	list[n].off = off;
 	list[n].len = len;
 	list[n].is_chunk = is_chunk;
+	list[n].is_json = false;
 	*n_metas = n + 1;
 	return BFS_OK;
 }

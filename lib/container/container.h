@@ -20,11 +20,12 @@
 #include <stdint.h>
 
 #define BFS_CONTAINER_PROBE 512	/* bytes that a probe may look at */
-#define BFS_CONTAINER_MIN 10	/* shorter files are no container */
+#define BFS_CONTAINER_MIN 4	/* shorter files are no container */
 #define BFS_MAX_DIM 16
 
 struct bfs_frame;
 struct bfs_index;
+struct bfs_nametree;
 
 enum bfs_status { BFS_GOOD, BFS_DAMAGED, BFS_UNSUPPORTED };
 
@@ -49,6 +50,7 @@ struct bfs_meta {
 	uint64_t off;
 	uint64_t len;			/* stored bytes */
 	bool is_chunk;
+	bool is_json;			/* text, not msgpack */
 };
 
 /* The array metalayer, checked for form (nd.h checks the geometry). */
@@ -64,6 +66,16 @@ struct bfs_array_meta {
 	bool linear;			/* chunks joined are the array itself */
 };
 
+/* A member of a store: bytes of the container as they lie, or of its decoded
+ * data. */
+struct bfs_member {
+	uint64_t off, len;
+	bool decoded;
+	_Atomic uint8_t looked;		/* the view's own: what it is */
+	enum bfs_err err;		/* why it cannot be served */
+	struct bfs_diag why;
+};
+
 struct bfs_container {
 	const char *name;		/* "b2frame", "chunk", ... */
 	/* Whether head (the first head_len bytes, BFS_CONTAINER_PROBE if
@@ -72,8 +84,12 @@ struct bfs_container {
 	 * for formats without magic. */
 	bool (*probe)(struct bfs_source *source, const uint8_t *head,
 		      size_t head_len, const char *name);
-	/* Fills frame (zeroed, source set). Damage is not a failure: it sets
-	 * status and why, and leaves what can be served. */
+	/* The same for containers that are directories; the other is NULL
+	 * then. A glance: one or two openat. */
+	bool (*probe_dir)(int dirfd);
+	/* Fills frame (zeroed, source set; for a directory dirfd, and the
+	 * row sets source). Damage is not a failure: it sets status and
+	 * why, and leaves what can be served. */
 	enum bfs_err (*open)(struct bfs_frame *frame, const char *name,
 			     struct bfs_diag *diag);
 	/* Where chunk n (< n_chunks) lies. */
@@ -101,6 +117,7 @@ struct bfs_container {
 struct bfs_frame {
 	const struct bfs_container *ops;
 	struct bfs_source *source;	/* the container's own bytes */
+	int dirfd;			/* owned, of a directory; else -1 */
 	void *priv;			/* the row's own */
 	const char *format;		/* shown to users */
 	char format_detail[48];		/* "2, contiguous", may be empty */
@@ -128,6 +145,12 @@ struct bfs_frame {
 	size_t n_vlmetas;
 	struct bfs_array_meta array;
 
+	/* Stores: names and what they stand for. */
+	bool is_store;			/* has members instead of chunks */
+	struct bfs_nametree *tree;	/* NULL where there are none */
+	struct bfs_member *members;
+	size_t n_members;
+
 	struct bfs_codec_env env;	/* handed to every chunk */
 	struct bfs_index *index;	/* chunk offsets, or NULL */
 	uint64_t data_off, data_len;	/* where stored chunks may lie */
@@ -151,6 +174,14 @@ extern const size_t bfs_n_containers;
  * bytes for formats with magic. Sources without enough bytes: NULL. */
 const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 						const char *name);
+
+/* The row that takes this directory, or NULL. */
+const struct bfs_container *bfs_container_probe_dir(int dirfd);
+
+/* Opens a directory container (ops NULL: probes itself). dirfd is copied. */
+enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
+				struct bfs_frame **ret_frame,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Opens what probe found (ops NULL: probes itself; NOT_FORMAT if nothing).
  * References source. A damaged container opens with status DAMAGED. */

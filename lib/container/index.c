@@ -199,3 +199,55 @@ uint32_t bfs_index_cbytes(const struct bfs_index *x)
 {
 	return x->chunk->head.cbytes;
 }
+
+enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
+			      uint64_t n, struct bfs_diag *diag)
+{
+	span->special = BFS_CHUNK_BLOCKS;
+	if (entry >= 0) {
+		span->off = (uint64_t)entry;
+		return BFS_OK;
+	}
+	switch ((uint64_t)entry) {
+	case UINT64_C(0x81) << 56:
+		span->special = BFS_CHUNK_ZEROS;
+		return BFS_OK;
+	case UINT64_C(0x82) << 56:
+		span->special = BFS_CHUNK_NAN;
+		return BFS_OK;
+	case UINT64_C(0x84) << 56:
+		span->special = BFS_CHUNK_UNINIT;
+		return BFS_OK;
+	default:
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+				"index entry %016" PRIx64 " of chunk %" PRIu64,
+				(uint64_t)entry, n);
+	}
+}
+
+enum bfs_err bfs_index_span(struct bfs_frame *f, uint64_t n,
+			    struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	struct bfs_span s = { .nbytes = UINT32_MAX };
+	uint64_t at = f->data_off + f->data_len;
+	int64_t entry;
+
+	BFS_TRY(bfs_index_get(f->index, n, &entry, diag));
+	BFS_TRY(bfs_diag_shift(diag, bfs_index_decode(entry, &s, n, diag),
+			       at));
+	if (f->chunksize > 0)
+		s.nbytes = (uint32_t)bfs_min(
+			(uint64_t)f->chunksize,
+			f->nbytes - n * (uint64_t)f->chunksize);
+	if (s.special == BFS_CHUNK_BLOCKS) {
+		if (!bfs_inside(s.off, BFS_CHUNK_MIN_HEADER, f->data_len))
+			return bfs_fail(diag, BFS_ERR_CORRUPT, at,
+					"chunk %" PRIu64 " would begin at %"
+					PRIu64 " of %" PRIu64 " bytes of "
+					"chunks", n, s.off, f->data_len);
+		s.avail = f->data_len - s.off;
+		s.off += f->data_off;
+	}
+	*ret_span = s;
+	return BFS_OK;
+}

@@ -7,6 +7,7 @@
 #define BFS_INDEX_H
 
 #include "chunk.h"
+#include "container/container.h"
 #include "err.h"
 #include "source/source.h"
 
@@ -27,6 +28,17 @@ void bfs_index_close(struct bfs_index *index);	/* NULL is fine */
 enum bfs_err bfs_index_get(struct bfs_index *index, uint64_t n,
 			   int64_t *ret_entry,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* What an entry of a current frame means: sets special, or file and off as
+ * the entry itself (the caller knows which it is). CORRUPT for junk. */
+enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
+			      uint64_t n, struct bfs_diag *diag)
+	BFS_MUST_CHECK;
+
+/* Where chunk n of a frame with an index and a data section lies. */
+enum bfs_err bfs_index_span(struct bfs_frame *frame, uint64_t n,
+			    struct bfs_span *ret_span,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Stored bytes of the index chunk. */
 uint32_t bfs_index_cbytes(const struct bfs_index *index);

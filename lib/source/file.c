@@ -117,3 +117,30 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
 	*ret_source = &f->base;
 	return BFS_OK;
 }
+
+enum bfs_err bfs_source_member(int dirfd, const char *name,
+			       struct bfs_source **ret_source,
+			       struct bfs_diag *diag)
+{
+	enum bfs_err err;
+	int fd;
+
+	if (strchr(name, '/'))
+		return bfs_fail(diag, BFS_ERR_INVALID, 0,
+				"a member's name has a slash");
+	/* Not blocking: a FIFO in its place must not hold us up. */
+	fd = openat(dirfd, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return bfs_fail(diag, errno == ENOENT || errno == ELOOP ?
+				BFS_ERR_CORRUPT : BFS_ERR_IO, 0, "%s: %s",
+				name, strerrordesc_np(errno));
+	err = bfs_source_file(fd, ret_source, diag);
+	if (err == BFS_OK)
+		return BFS_OK;
+	close(fd);
+	if (err == BFS_ERR_NOT_FORMAT)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+				"%s is not a regular file", name);
+	return err;
+}

@@ -50,6 +50,12 @@ struct bfs_source {
 enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* A regular file of a directory by name, which must not be a symlink and
+ * must not contain '/'. */
+enum bfs_err bfs_source_member(int dirfd, const char *name,
+			       struct bfs_source **ret_source,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* [off, off + len) of another source, which it references. RANGE if that is
  * not inside the parent. */
 enum bfs_err bfs_source_window(struct bfs_source *parent, uint64_t off,

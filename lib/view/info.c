@@ -458,6 +458,7 @@ static enum bfs_err info_part(struct bfs_file *file,
 const struct bfs_view bfs_view_info = {
 	.name = "info",
 	.on = true,
+	.in_stores = true,
 	.roots = info_roots,
 	.stat = info_stat,
 	.open = info_open,

@@ -9,6 +9,7 @@
 #include "view/view.h"
 
 #include "bytes.h"
+#include "container/nametree.h"
 #include "mem.h"
 #include "view/file.h"
 
@@ -27,6 +28,7 @@ const size_t bfs_n_views = BFS_ARRAY_LEN(bfs_views);
 _Static_assert(BFS_ARRAY_LEN(bfs_views) <= 32, "views are bits of 32");
 
 #define MAX_ROOTS 8
+#define INFO_NAME "info.json"
 
 /* ---- which views are on ---------------------------------------------- */
 
@@ -35,12 +37,23 @@ static bool find_view(const char *word, size_t len, uint32_t *ret_bit)
 	for (size_t i = 0; i < bfs_n_views; i++) {
 		const char *name = bfs_views[i]->name;
 
-		if (strlen(name) == len && memcmp(name, word, len) == 0) {
+		if (!bfs_views[i]->always && strlen(name) == len && memcmp(name, word, len) == 0) {
 			*ret_bit = UINT32_C(1) << i;
 			return true;
 		}
 	}
 	return false;
+}
+
+/* Those that a list cannot leave out. */
+static uint32_t always_views(void)
+{
+	uint32_t views = 0;
+
+	for (size_t i = 0; i < bfs_n_views; i++)
+		if (bfs_views[i]->always)
+			views |= UINT32_C(1) << i;
+	return views;
 }
 
 static uint32_t default_views(void)
@@ -56,7 +69,7 @@ static uint32_t default_views(void)
 enum bfs_err bfs_view_parse(const char *list, uint32_t *ret_views,
 			    struct bfs_diag *diag)
 {
-	uint32_t views = 0;
+	uint32_t views = always_views();
 	const char *at = list;
 
 	if (!list || !*list) {
@@ -83,42 +96,6 @@ enum bfs_err bfs_view_parse(const char *list, uint32_t *ret_views,
 }
 
 /* ---- names of metalayers --------------------------------------------- */
-
-static bool needs_escape(uint8_t c)
-{
-	return c < 0x20 || c == '%' || c == '/' || c == 0x7f;
-}
-
-char *bfs_view_escape(const char *name, size_t len, size_t nth)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	bool dots = (len == 1 || len == 2) && memcmp(name, "..", len) == 0;
-	char *text;
-	size_t n = 0;
-
-	if (len > (SIZE_MAX - 32) / 3)
-		return NULL;
-	text = bfs_alloc(3 * len + 32);	/* room for "%", "%~" and a number */
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < len; i++) {
-		uint8_t c = (uint8_t)name[i];
-
-		if (dots || needs_escape(c)) {
-			text[n++] = '%';
-			text[n++] = hex[c >> 4];
-			text[n++] = hex[c & 15];
-		} else {
-			text[n++] = (char)c;
-		}
-	}
-	if (!len)
-		text[n++] = '%';
-	text[n] = '\0';
-	if (nth >= 2)
-		snprintf(text + n, 24, "%%~%zu", nth);
-	return text;
-}
 
 /* A name that no directory can hold is cut; its number in the container
  * keeps it apart ('%' never stands before "~~" otherwise). */
@@ -177,7 +154,7 @@ static enum bfs_err escape_all(const struct bfs_meta *metas, size_t n,
 		char *text;
 
 		nth = i > 0 && equal_raw(&raw[i - 1], &raw[i]) ? nth + 1 : 1;
-		text = bfs_view_escape(raw[i].name, raw[i].len, nth);
+		text = bfs_name_escape(raw[i].name, raw[i].len, nth);
 		if (!text)
 			return BFS_ERR_NOMEM;
 		if (strlen(text) > BFS_NAME_MAX)
@@ -398,6 +375,64 @@ static const struct bfs_view *find_row(const struct bfs_file *file,
 	return bfs_views[node->view];
 }
 
+/* A store has members instead of data: of the views only those that say so
+ * and the facts about it apply. */
+static bool fits_store(const struct bfs_file *file, size_t i)
+{
+	return !file->array->frame->is_store || bfs_views[i]->in_stores;
+}
+
+/* How many entries of its own the frame's directory has. */
+static uint64_t count_roots(struct bfs_file *file)
+{
+	struct bfs_root roots[MAX_ROOTS];
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < bfs_n_views; i++)
+		if (is_on(file, i) && fits_store(file, i))
+			n += bfs_views[i]->roots(file, roots);
+	return n;
+}
+
+static struct bfs_node members_root(void)
+{
+	struct bfs_node node = { 0 };
+
+	while (bfs_views[node.view] != &bfs_view_members)
+		node.view++;
+	return node;
+}
+
+/* A member called like an entry of ours is the second of that name. */
+static bool find_member(struct bfs_file *file, const char *name,
+			size_t name_len, struct bfs_node *ret_node)
+{
+	static const char twin[] = INFO_NAME "%~2";
+	struct bfs_node root = members_root();
+
+	if (!file->array->frame->is_store)
+		return false;
+	if (name_len == strlen(twin) && !memcmp(name, twin, name_len) &&
+	    bfs_view_members.lookup(file, &root, INFO_NAME, strlen(INFO_NAME),
+				    ret_node))
+		return true;
+	return bfs_view_members.lookup(file, &root, name, name_len, ret_node);
+}
+
+static bool list_member(struct bfs_file *file, uint64_t pos, char *name,
+			struct bfs_node *ret_node)
+{
+	struct bfs_node root = members_root();
+	uint64_t n = count_roots(file);
+
+	if (!file->array->frame->is_store || pos < n ||
+	    !bfs_view_members.list(file, &root, pos - n, name, ret_node))
+		return false;
+	if (!strcmp(name, INFO_NAME))
+		strcat(name, "%~2");
+	return true;
+}
+
 /* The pos-th entry of the frame's directory, or the one called `name`. */
 static bool find_root(struct bfs_file *file, const char *name, size_t name_len,
 		      uint64_t pos, struct bfs_root *ret_root,
@@ -405,8 +440,8 @@ static bool find_root(struct bfs_file *file, const char *name, size_t name_len,
 {
 	for (size_t i = 0; i < bfs_n_views; i++) {
 		struct bfs_root roots[MAX_ROOTS];
-		size_t n = is_on(file, i) ? bfs_views[i]->roots(file, roots)
-					  : 0;
+		size_t n = is_on(file, i) && fits_store(file, i)
+				   ? bfs_views[i]->roots(file, roots) : 0;
 
 		for (size_t k = 0; k < n; k++) {
 			if (name ? strlen(roots[k].name) != name_len ||
@@ -431,7 +466,8 @@ bool bfs_file_lookup(struct bfs_file *file, const struct bfs_node *dir,
 
 	if (dir->view == BFS_VIEW_ROOT) {
 		if (!find_root(file, name, name_len, 0, &root, &view))
-			return false;
+			return !memchr(name, 0, name_len) &&
+			       find_member(file, name, name_len, ret_node);
 		*ret_node = (struct bfs_node){ view, root.kind, 0 };
 		return true;
 	}
@@ -450,7 +486,7 @@ bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
 
 	if (dir->view == BFS_VIEW_ROOT) {
 		if (!find_root(file, NULL, 0, pos, &root, &view))
-			return false;
+			return list_member(file, pos, name, ret_node);
 		snprintf(name, BFS_NAME_MAX + 1, "%s", root.name);
 		*ret_node = (struct bfs_node){ view, root.kind, 0 };
 		return true;

@@ -80,6 +80,8 @@ struct bfs_root {
 struct bfs_view {
 	const char *name;	/* in views=LIST */
 	bool on;		/* shown by default */
+	bool always;		/* and not to be left out */
+	bool in_stores;		/* applies to stores of members too */
 	/* The entries it puts into the frame's directory: at most 8. */
 	size_t (*roots)(struct bfs_file *file, struct bfs_root *ret_roots);
 	/* Below a directory entry `dir` of this view; NULL without any. */
@@ -153,10 +155,5 @@ enum bfs_err bfs_file_text(struct bfs_file *file, enum bfs_text_slot slot,
 						struct bfs_diag *diag),
 			   const char **ret_text, size_t *ret_len,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
-
-/* A metalayer's name as a file name: '%', '/' and control bytes as %XX, ""
- * as "%", "." and ".." spelt out, the n-th (n >= 2) of equal names with
- * "%~n" behind. Bytes above 0x7f stay. NULL on no memory. */
-char *bfs_view_escape(const char *name, size_t len, size_t nth) BFS_MUST_CHECK;
 
 #endif

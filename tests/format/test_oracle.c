@@ -140,7 +140,7 @@ static struct answer read_plan(struct bfs_chunk *chunk,
 static struct answer lib_chunk(struct bfs_frame *f, uint64_t n)
 {
 	struct bfs_diag diag = { 0 };
-	struct bfs_chunk *chunk;
+	struct bfs_chunk *chunk = NULL;
 	struct bfs_span span;
 	uint32_t len;
 	enum bfs_err err = bfs_frame_span(f, n, &span, &diag);
@@ -210,7 +210,7 @@ static struct answer lib_meta(struct bfs_frame *f, const struct bfs_meta *m)
 {
 	struct bfs_diag diag = { 0 };
 	struct answer a = { 0 };
-	struct bfs_chunk *chunk;
+	struct bfs_chunk *chunk = NULL;
 
 	if (m->is_chunk) {
 		struct bfs_codec_env env = { 0 };
@@ -623,8 +623,8 @@ static struct answer bare_answer(const struct manifest_row *row,
 {
 	struct bfs_diag diag = { 0 };
 	struct answer a = { 0 };
-	struct bfs_source *source;
-	struct bfs_chunk *chunk;
+	struct bfs_source *source = NULL;
+	struct bfs_chunk *chunk = NULL;
 	uint32_t k;
 
 	a.err = decode_chunk(file, file_len, 0, &a.data, &a.len, &diag);

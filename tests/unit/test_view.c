@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "mem.h"
 #include "support/frames.h"
+#include "container/nametree.h"
 #include "view/view.h"
 
 #include <fcntl.h>
@@ -45,7 +46,7 @@ static void names_are_escaped_and_numbered(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < BFS_ARRAY_LEN(cases); i++) {
-		char *got = bfs_view_escape(cases[i].raw, cases[i].len,
+		char *got = bfs_name_escape(cases[i].raw, cases[i].len,
 					    cases[i].nth);
 
 		assert_string_equal(got, cases[i].want);

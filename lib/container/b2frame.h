@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * b2frame.h - opening a current frame, for the two rows that have one: the
+ * contiguous file and the index file of a sparse directory.
+ */
+#ifndef BFS_B2FRAME_H
+#define BFS_B2FRAME_H
+
+#include "container/container.h"
+#include "err.h"
+
+#include <stdbool.h>
+
+/* Fills f from f->source. What does not hold is blamed on the frame; fails
+ * for lack of memory and for reads that fail. */
+enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bloscpack_meta.c - the metadata section of Bloscpack 3: checksum, zlib,
+ * JSON, and what the JSON says of a NumPy array.
+ *
+ * See docs/formats/bloscpack.md, metadata.
+ */
+#include "container/bloscpack.h"
+
+#include "bytes.h"
+#include "codec/codec.h"
+#include "dtype.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+
+#define SECTION 32
+#define MAX_META (UINT32_C(16) << 20)
+
+/* The numbers of the section's own header. */
+struct section {
+	enum bfs_digest_kind digest;
+	unsigned codec;
+	uint32_t size, max, stored;
+};
+
+static enum bfs_err parse_section(const uint8_t *p, struct section *s,
+				  struct bfs_diag *diag)
+{
+	if (p[9] >= BFS_N_DIGESTS)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 9,
+				"checksum %u of the metadata is unknown", p[9]);
+	s->digest = (enum bfs_digest_kind)p[9];
+	s->codec = p[10];
+	s->size = bfs_le32(p + 12);
+	s->max = bfs_le32(p + 16);
+	s->stored = bfs_le32(p + 20);
+	if (s->stored > s->max)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 20,
+				"%" PRIu32 " bytes of metadata in room for %"
+				PRIu32, s->stored, s->max);
+	return BFS_OK;
+}
+
+static enum bfs_err check_digest(struct bfs_frame *f, uint64_t at,
+				 const struct section *s, const uint8_t *buf,
+				 struct bfs_diag *why)
+{
+	uint8_t want[BFS_DIGEST_MAX], have[BFS_DIGEST_MAX];
+	size_t len = bfs_digest_len(s->digest);
+	struct bfs_digest d;
+
+	BFS_TRY(bfs_source_read(f->source, at + SECTION + s->max, want, len,
+				why));
+	BFS_TRY(bfs_digest_init(&d, s->digest));
+	bfs_digest_add(&d, buf, s->stored);
+	bfs_digest_finish(&d, have);
+	if (memcmp(want, have, len))
+		return bfs_fail(why, BFS_ERR_CORRUPT, at + SECTION,
+				"the metadata does not match its %s",
+				bfs_digest_name(s->digest));
+	return BFS_OK;
+}
+
+/* Gives the content, decompressed; the caller frees it. */
+static enum bfs_err unpack(const struct section *s, uint8_t **buf,
+			   struct bfs_diag *why)
+{
+	static const struct bfs_codec_env none;
+	struct bfs_codec_states *states;
+	struct bfs_codec_job job = { .src = *buf, .src_len = s->stored,
+				     .dst_len = s->size, .env = &none };
+	enum bfs_err err = BFS_ERR_NOMEM;
+	uint8_t *out;
+
+	if (s->codec == 0)
+		return s->size == s->stored ? BFS_OK :
+			bfs_fail(why, BFS_ERR_CORRUPT, 12,
+				 "metadata of %" PRIu32 " bytes is stored in %"
+				 PRIu32, s->size, s->stored);
+	if (s->codec != 1)
+		return bfs_fail(why, BFS_ERR_UNSUPPORTED, 10,
+				"codec %u of the metadata is unknown",
+				s->codec);
+	out = bfs_alloc(s->size);
+	states = bfs_codec_states_new();
+	job.dst = out;
+	if (out && states)
+		err = bfs_codec_decode(bfs_codec_find(3, 0), &job, states);
+	bfs_codec_states_free(states);
+	if (err != BFS_OK) {
+		bfs_free(out);
+		return bfs_fail(why, err, SECTION,
+				"the metadata does not decompress");
+	}
+	bfs_free(*buf);
+	*buf = out;
+	return BFS_OK;
+}
+
+static enum bfs_err read_content(struct bfs_frame *f, uint64_t at,
+				 const struct section *s, uint8_t **ret_buf,
+				 struct bfs_diag *why)
+{
+	uint8_t *buf;
+	enum bfs_err err;
+
+	if (s->size > MAX_META || s->stored > MAX_META)
+		return bfs_fail(why, BFS_ERR_LIMIT, at + 12,
+				"%" PRIu32 " bytes of metadata", s->size);
+	buf = bfs_alloc(s->stored);
+	if (!buf)
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	err = bfs_source_read(f->source, at + SECTION, buf, s->stored, why);
+	if (err == BFS_OK)
+		err = check_digest(f, at, s, buf, why);
+	if (err == BFS_OK)
+		err = unpack(s, &buf, why);
+	if (err != BFS_OK) {
+		bfs_free(buf);
+		return err;
+	}
+	*ret_buf = buf;
+	return BFS_OK;
+}
+
+/* "shape" of the JSON; false when it is none. */
+static bool take_shape(struct json_object *list, struct bfs_array_meta *a)
+{
+	size_t n, i;
+
+	if (!json_object_is_type(list, json_type_array))
+		return false;
+	n = json_object_array_length(list);
+	if (n > BFS_MAX_DIM)
+		return false;
+	for (i = 0; i < n; i++) {
+		struct json_object *v = json_object_array_get_idx(list, i);
+
+		if (!json_object_is_type(v, json_type_int))
+			return false;
+		a->shape[i] = json_object_get_int64(v);
+		if (a->shape[i] < 0)
+			return false;
+	}
+	a->ndim = (unsigned)n;
+	return true;
+}
+
+/* A dtype is a Python literal in a string, or (before 0.7.2) JSON itself. */
+static bool take_dtype(struct json_object *v, struct bfs_array_meta *a)
+{
+	const char *text;
+
+	if (json_object_is_type(v, json_type_string))
+		text = json_object_get_string(v);
+	else
+		text = json_object_to_json_string_ext(
+			v, JSON_C_TO_STRING_PLAIN |
+			   JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (!text)
+		return false;
+	a->dtype_len = strlen(text);
+	a->dtype = bfs_memdup0(text, a->dtype_len);
+	return a->dtype;
+}
+
+static void read_array(struct bfs_frame *f, struct json_object *root)
+{
+	struct json_object *container, *dtype, *shape, *order;
+	struct bfs_array_meta a = { .linear = true };
+	const char *text;
+
+	if (!json_object_is_type(root, json_type_object) ||
+	    !json_object_object_get_ex(root, "container", &container) ||
+	    !json_object_object_get_ex(root, "dtype", &dtype) ||
+	    !json_object_object_get_ex(root, "shape", &shape) ||
+	    !json_object_object_get_ex(root, "order", &order))
+		return;
+	text = json_object_get_string(container);
+	if (!text || strcmp(text, "numpy") || !take_shape(shape, &a))
+		return;
+	text = json_object_get_string(order);
+	if (!text || (strcmp(text, "C") && strcmp(text, "F")) ||
+	    !take_dtype(dtype, &a))
+		return;
+	a.fortran = text[0] == 'F';
+	a.present = true;
+	f->array = a;
+}
+
+/* json-c takes the text apart within its own depth limit of 32. */
+static void parse_json(struct bfs_frame *f, const uint8_t *buf, uint32_t len)
+{
+	struct json_tokener *tok = json_tokener_new();
+	struct json_object *root;
+
+	if (!tok)
+		return;
+	root = json_tokener_parse_ex(tok, (const char *)buf, (int)len);
+	if (root)
+		read_array(f, root);
+	json_object_put(root);
+	json_tokener_free(tok);
+}
+
+static enum bfs_err add_content(struct bfs_frame *f, uint8_t *buf, uint32_t len,
+				bool is_json, struct bfs_diag *diag)
+{
+	struct bfs_source *source;
+	enum bfs_err err = bfs_source_memory(buf, len, true, &source, diag);
+
+	if (err != BFS_OK) {
+		bfs_free(buf);
+		return err;
+	}
+	if (bfs_frame_add_meta(&f->metas, &f->n_metas, "metadata", 8, 0, len,
+			       false)) {
+		bfs_source_unref(source);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	}
+	f->metas[f->n_metas - 1].source = source;
+	f->metas[f->n_metas - 1].is_json = is_json;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_bloscpack_meta(struct bfs_frame *f, uint64_t at,
+				uint64_t *ret_end, struct bfs_diag *diag)
+{
+	uint8_t head[SECTION], *buf;
+	struct section s;
+	struct bfs_diag why;
+	enum bfs_err err;
+	bool is_json;
+
+	BFS_TRY(bfs_source_read(f->source, at, head, SECTION, diag));
+	BFS_TRY(bfs_diag_shift(diag, parse_section(head, &s, diag), at));
+	*ret_end = at + SECTION + s.max + bfs_digest_len(s.digest);
+	if (*ret_end > bfs_source_len(f->source))
+		return bfs_fail(diag, BFS_ERR_TRUNCATED, at + 16,
+				"the metadata ends beyond the file");
+	err = read_content(f, at, &s, &buf, &why);
+	if (err == BFS_ERR_NOMEM)
+		return bfs_fail(diag, err, 0, "no memory");
+	if (err != BFS_OK) {
+		bfs_frame_blame(f, &why);
+		return BFS_OK;
+	}
+	is_json = !memcmp(head, "JSON\0\0\0\0", 8);
+	if (is_json)
+		parse_json(f, buf, s.size);
+	return add_content(f, buf, s.size, is_json, diag);
+}
+
+void bfs_bloscpack_check_array(struct bfs_frame *f)
+{
+	struct bfs_array_meta *a = &f->array;
+	struct bfs_dtype dtype;
+	uint64_t len;
+	unsigned i;
+
+	if (!a->present)
+		return;
+	a->present = false;
+	if (!f->nbytes_known ||
+	    bfs_dtype_parse(a->dtype, a->dtype_len, &dtype, NULL) != BFS_OK)
+		return;
+	len = dtype.itemsize;
+	bfs_dtype_release(&dtype);
+	if (len == 0 || len > INT32_MAX)
+		return;
+	f->typesize = (uint32_t)len;
+	for (i = 0; i < a->ndim; i++)
+		if (!bfs_mul(len, (uint64_t)a->shape[i], &len))
+			return;
+	a->present = len == f->nbytes;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * earlyframe.c - frames of the C-Blosc2 betas and of the snapshots between
+ * them: headers of 10 to 13 elements.
+ *
+ * Told apart by the first byte alone (docs/formats/earlyframe.md). Chunks
+ * and index are where they are today; there are no special entries, and the
+ * trailer, if any, holds one chunk of user metadata.
+ */
+#include "container/container.h"
+
+#include "bytes.h"
+#include "container/index.h"
+#include "container/metatable.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define COMMON 0x39		/* bytes up to the chunk size's end */
+#define MAX_HEADER (UINT32_C(16) << 20)
+#define MAX_CHUNKSIZE INT32_C(2147483615)
+#define MAX_USERMETA (UINT32_C(1) << 30)
+
+/* What the first byte decides. */
+struct generation {
+	uint8_t first;
+	uint8_t min_header;
+	uint8_t metas_at;		/* 0 = none */
+	bool metas_optional;
+	bool trailer_always;		/* else only in some snapshots */
+	const char *detail;
+};
+
+static const struct generation generations[] = {
+	{ 0x9a, 0x3d, 0, false, false, "snapshot of 2018" },
+	{ 0x9b, 0x40, 0, false, false, "beta.1" },
+	{ 0x9c, 0x40, 0x40, true, false, "beta.1, metalayers" },
+	{ 0x9d, 0x52, 0x52, false, true, "beta.2 to beta.5" },
+};
+
+static const struct generation *find_generation(uint8_t first)
+{
+	size_t i;
+
+	for (i = 0; i < BFS_ARRAY_LEN(generations); i++)
+		if (generations[i].first == first)
+			return &generations[i];
+	return NULL;
+}
+
+static bool probe(struct bfs_source *source, const uint8_t *head,
+		  size_t head_len, const char *name)
+{
+	(void)source;
+	(void)name;
+	return head_len >= 10 && !memcmp(head + 1, "\xa8" "b2frame", 9) &&
+	       find_generation(head[0]);
+}
+
+static bool markers_hold(const uint8_t *p)
+{
+	return p[0x0a] == 0xd2 && p[0x0f] == 0xcf && p[0x18] == 0xa4 &&
+	       p[0x1d] == 0xd3 && p[0x26] == 0xd3 && p[0x2f] == 0xd2 &&
+	       p[0x34] == 0xd2;
+}
+
+static enum bfs_err read_fields(struct bfs_frame *f, const uint8_t *p,
+				const struct generation *g,
+				uint64_t *ret_frame_len, struct bfs_diag *why)
+{
+	uint64_t frame_len = bfs_be64(p + 0x10);
+
+	f->data_off = bfs_be32(p + 0x0b);
+	f->nbytes = bfs_be64(p + 0x1e);
+	f->data_len = bfs_be64(p + 0x27);
+	f->typesize = bfs_be32(p + 0x30);
+	f->chunksize = (int32_t)bfs_be32(p + 0x35);
+	f->codec = p[0x1b] & 15;
+	f->clevel = p[0x1b] >> 4;
+	f->env.typesize = f->typesize;
+	snprintf(f->format_detail, sizeof(f->format_detail), "%s", g->detail);
+	if (!markers_hold(p))
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0x0a,
+				"the frame header has wrong markers");
+	if (f->data_off < g->min_header || f->data_off > MAX_HEADER ||
+	    f->data_off > frame_len || frame_len > INT64_MAX)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0x0b,
+				"header length %" PRIu64 " of a frame of %"
+				PRIu64, f->data_off, frame_len);
+	if (f->nbytes > INT64_MAX || f->data_len > INT64_MAX)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0x1e,
+				"nbytes %" PRId64 ", cbytes %" PRId64,
+				(int64_t)f->nbytes, (int64_t)f->data_len);
+	if (f->typesize == 0 || f->typesize > INT32_MAX)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0x30,
+				"typesize %" PRId32, (int32_t)f->typesize);
+	if (f->chunksize < -1 || f->chunksize > MAX_CHUNKSIZE ||
+	    (f->chunksize == -1 && f->nbytes > 0))
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0x35,
+				"chunk size %" PRId64 " with nbytes %" PRIu64,
+				f->chunksize, f->nbytes);
+	*ret_frame_len = frame_len;
+	return BFS_OK;
+}
+
+/* The filters: only headers of 13 elements list them, moved to the front. */
+static void read_filters(struct bfs_frame *f, const uint8_t *p)
+{
+	unsigned n = (unsigned)bfs_min(p[0x41], BFS_N_FILTER_SLOTS);
+
+	f->has_defaults = true;
+	memcpy(f->filters, p + 0x42, n);
+	memcpy(f->filters_meta, p + 0x4a, n);
+}
+
+/* A snapshot hid its filters in a metalayer that is no msgpack. */
+static void hide_pipeline(struct bfs_frame *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n_metas; i++) {
+		if (strcmp(f->metas[i].name, "_filter_pipeline"))
+			continue;
+		bfs_free(f->metas[i].name);
+		memmove(f->metas + i, f->metas + i + 1,
+			(f->n_metas - i - 1) * sizeof(*f->metas));
+		f->n_metas--;
+		return;
+	}
+}
+
+static enum bfs_err open_metas(struct bfs_frame *f, const struct generation *g,
+			       struct bfs_diag *why)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
+	struct bfs_section section = { .source = f->source,
+				       .len = f->data_off,
+				       .buf_len = (size_t)f->data_off };
+
+	if (f->data_off > bfs_source_len(f->source))
+		return bfs_fail(why, BFS_ERR_TRUNCATED, 0x0b,
+				"the header ends beyond the file");
+	if (!g->metas_at || f->data_off <= g->metas_at)
+		return BFS_OK;
+	buf = bfs_alloc(section.buf_len);
+	if (!buf)
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(bfs_source_read(f->source, 0, buf, section.buf_len, why));
+	section.buf = buf;
+	if (g->metas_optional && buf[g->metas_at] != 0x93)
+		return BFS_OK;
+	BFS_TRY(bfs_metatable_parse(f, &section, g->metas_at, false, why));
+	hide_pipeline(f);
+	return BFS_OK;
+}
+
+static enum bfs_err open_index(struct bfs_frame *f, uint64_t *ret_end,
+			       struct bfs_diag *why)
+{
+	uint64_t at = f->data_off + f->data_len, n;
+	struct bfs_index *index;
+
+	*ret_end = f->data_off;
+	if (f->nbytes == 0)
+		return BFS_OK;
+	if (!bfs_inside(at, BFS_CHUNK_MIN_HEADER, bfs_source_len(f->source)))
+		return bfs_fail(why, BFS_ERR_TRUNCATED, 0x27,
+				"the index would begin at %" PRIu64 " of %"
+				PRIu64 " bytes", at, bfs_source_len(f->source));
+	BFS_TRY(bfs_index_open(f->source, at, bfs_source_len(f->source) - at,
+			       &index, &n, why));
+	f->index = index;
+	*ret_end = at + bfs_index_cbytes(index);
+	if (f->chunksize > 0 &&
+	    n != bfs_div_up(f->nbytes, (uint64_t)f->chunksize))
+		return bfs_fail(why, BFS_ERR_CORRUPT, at,
+				"the index has %" PRIu64 " entries for %" PRIu64
+				" chunks", n, bfs_div_up(f->nbytes,
+						(uint64_t)f->chunksize));
+	f->n_chunks = n;
+	return BFS_OK;
+}
+
+/* Directly behind the index: some never have a trailer, and in snapshots the
+ * frame length does not count all of it. */
+static enum bfs_err open_usermeta(struct bfs_frame *f,
+				  const struct generation *g, uint64_t at,
+				  struct bfs_diag *why)
+{
+	uint8_t head[7];
+	uint32_t len;
+
+	if (!bfs_inside(at, sizeof(head), bfs_source_len(f->source)))
+		return g->trailer_always ?
+			bfs_fail(why, BFS_ERR_TRUNCATED, at,
+				 "the trailer is missing") : BFS_OK;
+	BFS_TRY(bfs_source_read(f->source, at, head, sizeof(head), why));
+	if (memcmp(head, "\x94\1\xc6", 3) && memcmp(head, "\x0d\0\xc6", 3))
+		return g->trailer_always ?
+			bfs_fail(why, BFS_ERR_CORRUPT, at,
+				 "the trailer has wrong markers") : BFS_OK;
+	len = bfs_be32(head + 3);
+	/* Trailers of beta.2: before bitshuffle's new rule. */
+	if (head[0] == 0x0d)
+		f->env.old_bitshuffle = 1;
+	if (len == 0)
+		return BFS_OK;
+	if (len > MAX_USERMETA ||
+	    !bfs_inside(at + 7, len, bfs_source_len(f->source)))
+		return bfs_fail(why, BFS_ERR_CORRUPT, at + 3,
+				"user metadata of %" PRIu32 " bytes", len);
+	if (bfs_frame_add_meta(&f->metas, &f->n_metas, "usermeta", 8, at + 7,
+			       len, true))
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	return BFS_OK;
+}
+
+static enum bfs_err blame(struct bfs_frame *f, enum bfs_err err,
+			  const struct bfs_diag *why, struct bfs_diag *diag)
+{
+	if (err == BFS_ERR_NOMEM && diag)
+		*diag = *why;
+	if (err != BFS_OK && err != BFS_ERR_NOMEM)
+		bfs_frame_blame(f, why);
+	return err == BFS_ERR_NOMEM ? err : BFS_OK;
+}
+
+static enum bfs_err open_sections(struct bfs_frame *f,
+				  const struct generation *g,
+				  uint64_t frame_len, struct bfs_diag *diag)
+{
+	uint64_t end = 0;
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	if (frame_len > bfs_source_len(f->source)) {
+		bfs_fail(&why, BFS_ERR_TRUNCATED, 0x10,
+			 "the frame has %" PRIu64 " bytes, only %" PRIu64
+			 " are there", frame_len, bfs_source_len(f->source));
+		bfs_frame_blame(f, &why);
+	}
+	err = open_metas(f, g, &why);
+	BFS_TRY(blame(f, err, &why, diag));
+	err = open_index(f, &end, &why);
+	f->nbytes_known = err == BFS_OK;
+	BFS_TRY(blame(f, err, &why, diag));
+	if (err == BFS_OK) {
+		err = open_usermeta(f, g, end, &why);
+		BFS_TRY(blame(f, err, &why, diag));
+	}
+	return bfs_metatable_array(f, diag);
+}
+
+static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
+			       struct bfs_diag *diag)
+{
+	const struct generation *g;
+	uint8_t head[0x52] = { 0 };
+	uint64_t frame_len = 0;
+	struct bfs_diag why;
+	enum bfs_err err;
+	size_t len = (size_t)bfs_min(sizeof(head), bfs_source_len(f->source));
+
+	(void)name;
+	BFS_TRY(bfs_source_read(f->source, 0, head, len, diag));
+	g = find_generation(head[0]);
+	if (!g)
+		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
+				"the frame is no longer there");
+	if (len < bfs_max(COMMON, g->min_header))
+		err = bfs_fail(&why, BFS_ERR_TRUNCATED, len,
+			       "the file ends inside the frame header");
+	else
+		err = read_fields(f, head, g, &frame_len, &why);
+	if (err != BFS_OK) {
+		f->nbytes = 0;
+		f->chunksize = -1;
+		f->typesize = (uint32_t)bfs_max(1, f->typesize);
+		bfs_frame_blame(f, &why);
+		return BFS_OK;
+	}
+	f->env.old_bitshuffle = g->first != 0x9d;
+	if (g->first == 0x9d)
+		read_filters(f, head);
+	return open_sections(f, g, frame_len, diag);
+}
+
+const struct bfs_container bfs_container_earlyframe = {
+	.name = "early b2frame",
+	.probe = probe,
+	.open = open_frame,
+	.span = bfs_index_span,
+};

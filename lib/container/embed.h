@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * embed.h - the embed store of python-blosc2: a frame whose decoded bytes
+ * are a heap of frames, found by keys in one of its metalayers.
+ */
+#ifndef BFS_EMBED_H
+#define BFS_EMBED_H
+
+#include "container/container.h"
+#include "err.h"
+
+/* Looks for the store's metalayers in an opened frame; if they are there,
+ * fills frame->members and frame->tree. What does not hold is blamed. */
+enum bfs_err bfs_embed_open(struct bfs_frame *frame,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif

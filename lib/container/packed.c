@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * packed.c - the packed super-chunk of the C-Blosc2 2.0 alphas: a header
+ * without magic, chunks back to back, and their positions at the end.
+ *
+ * Recognised by its structure alone. The delta of the alphas is undone here:
+ * it adds a reference chunk of the file, byte by byte, to every chunk that
+ * is not stored plain. See docs/formats/packed.md.
+ */
+#include "container/container.h"
+
+#include "bytes.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HEADER 96
+#define HEADER_A5 120
+#define MAX_COUNT (UINT64_C(1) << 28)
+#define MAX_TILES (UINT64_C(1) << 22)
+#define MAX_REFERENCE (UINT32_C(1) << 30)
+
+/* Positions of the header. */
+struct packed {
+	bool a5;
+	uint64_t table;			/* where the positions begin */
+	uint64_t filters;		/* the delta reference, or 0 */
+	bool delta;
+	pthread_mutex_t lock;		/* guards reference */
+	uint8_t *reference;
+	uint32_t reference_len;
+};
+
+static const struct side {
+	const char *name;
+	uint8_t at;			/* of its position in the header */
+} sides[] = {
+	{ "filters", 40 }, { "codec", 48 }, { "metadata", 56 },
+	{ "userdata", 64 },
+};
+
+static bool fields_of_a4(const uint8_t *p)
+{
+	unsigned slots = bfs_le16(p + 8), i;
+
+	for (i = 0; i < 5; i++)
+		if ((slots >> 3 * i & 7) > 3)
+			return false;
+	return bfs_le16(p + 4) <= 5 && bfs_le16(p + 6) <= 9 &&
+	       slots < 0x8000 && bfs_le16(p + 10) == 0 &&
+	       bfs_le32(p + 12) == 0;
+}
+
+static bool fields_of_a5(const uint8_t *p)
+{
+	uint32_t typesize = bfs_le32(p + 8);
+
+	return p[4] <= 5 && p[5] <= 9 && bfs_le16(p + 6) == 0 &&
+	       typesize >= 1 && typesize <= 255;
+}
+
+static bool probe(struct bfs_source *source, const uint8_t *head,
+		  size_t head_len, const char *name)
+{
+	uint64_t len = bfs_source_len(source), n;
+
+	(void)name;
+	if (head_len < HEADER || bfs_le32(head) != 0 ||
+	    bfs_le64(head + 32) != len)
+		return false;
+	n = bfs_le64(head + 16);
+	return n <= (len - HEADER) / 8 &&
+	       bfs_le64(head + 72) == len - 8 * n &&
+	       (int64_t)bfs_le64(head + 24) >= HEADER &&
+	       (fields_of_a4(head) || fields_of_a5(head));
+}
+
+/* One chunk of the file, data or side. */
+struct tile {
+	uint64_t off, len;
+	uint64_t nbytes;
+};
+
+static int compare_tiles(const void *a, const void *b)
+{
+	const struct tile *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static enum bfs_err read_tile(const struct bfs_frame *f, uint64_t off,
+			      struct tile *ret_tile, struct bfs_diag *why)
+{
+	const struct packed *p = f->priv;
+	uint8_t head[BFS_CHUNK_HEADER];
+	struct bfs_chunk_head h;
+	size_t len;
+
+	if (off < HEADER || off > p->table - BFS_CHUNK_MIN_HEADER)
+		return bfs_fail(why, BFS_ERR_CORRUPT, p->table,
+				"a chunk would begin at %" PRId64,
+				(int64_t)off);
+	len = (size_t)bfs_min(sizeof(head), p->table - off);
+	BFS_TRY(bfs_source_read(f->source, off, head, len, why));
+	BFS_TRY(bfs_diag_shift(why, bfs_chunk_parse(head, len, p->table - off,
+						    &h, why), off));
+	if (h.version > 3)
+		return bfs_fail(why, BFS_ERR_CORRUPT, off,
+				"a chunk of version %u", h.version);
+	*ret_tile = (struct tile){ off, h.cbytes, h.nbytes };
+	return BFS_OK;
+}
+
+/* Sorted by place, the chunks cover the file from header to table; and the
+ * header's nbytes counts header, table and all of them. */
+static enum bfs_err check_tiles(struct bfs_frame *f, struct tile *tiles,
+				uint64_t n, uint64_t counted,
+				struct bfs_diag *why)
+{
+	const struct packed *p = f->priv;
+	uint64_t at, sum = 8 * f->n_chunks, i;
+
+	qsort(tiles, (size_t)n, sizeof(*tiles), compare_tiles);
+	at = n > 0 ? tiles[0].off : p->table;
+	if (at != HEADER && at != HEADER_A5)
+		return bfs_fail(why, BFS_ERR_CORRUPT, at,
+				"the first chunk begins at %" PRIu64, at);
+	for (i = 0; i < n; i++) {
+		if (tiles[i].off != at)
+			return bfs_fail(why, BFS_ERR_CORRUPT, at,
+					"chunks overlap or leave a gap at %"
+					PRIu64, at);
+		at += tiles[i].len;
+		sum += tiles[i].nbytes;
+	}
+	if (at != p->table)
+		return bfs_fail(why, BFS_ERR_CORRUPT, at,
+				"the chunks end at %" PRIu64 ", not at the "
+				"table of positions", at);
+	if (counted - sum != (p->a5 ? HEADER_A5 : HEADER))
+		return bfs_fail(why, BFS_ERR_CORRUPT, 24,
+				"nbytes %" PRIu64 " does not count the chunks' "
+				"%" PRIu64, counted, sum);
+	return BFS_OK;
+}
+
+static enum bfs_err collect_tiles(struct bfs_frame *f, const uint8_t *head,
+				  struct tile *tiles, uint64_t *ret_n,
+				  struct bfs_diag *why)
+{
+	struct bfs_span span;
+	uint64_t n = 0, i;
+
+	for (i = 0; i < BFS_ARRAY_LEN(sides); i++) {
+		uint64_t off = bfs_le64(head + sides[i].at);
+
+		if (off)
+			BFS_TRY(read_tile(f, off, &tiles[n++], why));
+	}
+	for (i = 0; i < f->n_chunks; i++) {
+		BFS_TRY(bfs_frame_span(f, i, &span, why));
+		BFS_TRY(bfs_diag_chunk(why, read_tile(f, span.off, &tiles[n++],
+						      why), i));
+	}
+	*ret_n = n;
+	return BFS_OK;
+}
+
+/* What the recognised file must also be; the chunks that hold are served
+ * whatever comes out. */
+static enum bfs_err check_state(struct bfs_frame *f, const uint8_t *head,
+				struct bfs_diag *why)
+{
+	BFS_CLEANUP(bfs_freep) struct tile *tiles = NULL;
+	uint64_t n = 0;
+
+	if (f->n_chunks > MAX_TILES)
+		return BFS_OK;
+	tiles = bfs_zalloc((size_t)f->n_chunks + BFS_ARRAY_LEN(sides),
+			   sizeof(*tiles));
+	if (!tiles)
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(collect_tiles(f, head, tiles, &n, why));
+	return check_tiles(f, tiles, n, bfs_le64(head + 24), why);
+}
+
+/* Side chunks that hold become metalayers. */
+static enum bfs_err add_sides(struct bfs_frame *f, const uint8_t *head,
+			      struct bfs_diag *diag)
+{
+	struct tile tile;
+	size_t i;
+
+	for (i = 0; i < BFS_ARRAY_LEN(sides); i++) {
+		uint64_t off = bfs_le64(head + sides[i].at);
+
+		if (!off || read_tile(f, off, &tile, NULL) != BFS_OK)
+			continue;
+		if (bfs_frame_add_meta(&f->metas, &f->n_metas, sides[i].name,
+				       strlen(sides[i].name), off, tile.len,
+				       true))
+			return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	}
+	return BFS_OK;
+}
+
+static void read_fields(struct bfs_frame *f, const uint8_t *head)
+{
+	struct packed *p = f->priv;
+	unsigned slots = bfs_le16(head + 8), i;
+
+	p->table = bfs_le64(head + 72);
+	p->filters = bfs_le64(head + 40);
+	p->a5 = !fields_of_a4(head);
+	f->has_defaults = true;
+	f->n_chunks = bfs_le64(head + 16);
+	f->data_len = p->table;
+	if (p->a5) {
+		f->codec = head[4];
+		f->clevel = head[5];
+		f->typesize = bfs_le32(head + 8);
+		snprintf(f->format_detail, sizeof(f->format_detail), "a5");
+		return;
+	}
+	f->codec = bfs_le16(head + 4);
+	f->clevel = bfs_le16(head + 6);
+	for (i = 0; i < 5; i++)
+		f->filters[i] = slots >> 3 * i & 7;
+	p->delta = f->filters[0] == 3;
+	snprintf(f->format_detail, sizeof(f->format_detail), "a2 to a4");
+}
+
+/* The sum of the chunks' sizes. The first stored chunk tells the typesize
+ * that the old header does not. */
+static enum bfs_err sum_chunks(struct bfs_frame *f, struct bfs_diag *why)
+{
+	struct bfs_chunk_head h;
+	struct bfs_span span;
+	uint64_t sum = 0, i;
+
+	for (i = 0; i < f->n_chunks; i++) {
+		BFS_TRY(bfs_frame_span(f, i, &span, why));
+		BFS_TRY(bfs_diag_chunk(why, bfs_frame_peek(f, &span, &h, why),
+				       i));
+		if (i == 0 && f->typesize == 1)
+			f->typesize = h.typesize;
+		sum += h.nbytes;
+	}
+	f->nbytes = sum;
+	f->nbytes_known = true;
+	return BFS_OK;
+}
+
+static enum bfs_err open_packed(struct bfs_frame *f, const char *name,
+				struct bfs_diag *diag)
+{
+	struct packed *p = bfs_zalloc(1, sizeof(*p));
+	uint8_t head[HEADER];
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	(void)name;
+	if (!p)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	pthread_mutex_init(&p->lock, NULL);
+	f->priv = p;
+	BFS_TRY(bfs_source_read(f->source, 0, head, HEADER, diag));
+	if (!probe(f->source, head, HEADER, NULL))
+		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
+				"the super-chunk is no longer there");
+	read_fields(f, head);
+	if (f->n_chunks > MAX_COUNT)
+		return bfs_fail(diag, BFS_ERR_LIMIT, 16, "%" PRIu64 " chunks",
+				f->n_chunks);
+	err = sum_chunks(f, &why);
+	if (err == BFS_OK)
+		err = check_state(f, head, &why);
+	if (err == BFS_ERR_NOMEM)
+		return bfs_fail(diag, err, 0, "no memory");
+	if (err != BFS_OK)
+		bfs_frame_blame(f, &why);
+	return add_sides(f, head, diag);
+}
+
+static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+			 struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	const struct packed *p = f->priv;
+	uint8_t word[8];
+	uint64_t off;
+
+	BFS_TRY(bfs_source_read(f->source, p->table + 8 * n, word, 8, diag));
+	off = bfs_le64(word);
+	if (off < HEADER || off > p->table - BFS_CHUNK_MIN_HEADER)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, p->table + 8 * n,
+				"chunk %" PRIu64 " would begin at %" PRId64, n,
+				(int64_t)off);
+	*ret_span = (struct bfs_span){ .special = BFS_CHUNK_BLOCKS, .off = off,
+				       .avail = p->table - off,
+				       .nbytes = UINT32_MAX };
+	return BFS_OK;
+}
+
+static enum bfs_err decode_reference(struct bfs_frame *f, uint8_t **ret_buf,
+				     uint32_t *ret_len, struct bfs_diag *diag)
+{
+	const struct packed *p = f->priv;
+	struct bfs_scratch *scratch = NULL;
+	struct bfs_chunk *chunk;
+	uint8_t *buf = NULL;
+	enum bfs_err err = BFS_ERR_NOMEM;
+
+	if (!p->filters || p->filters > p->table)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 40,
+				"the delta reference is missing");
+	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(f->source, p->filters,
+						    p->table - p->filters,
+						    UINT32_MAX, &f->env,
+						    &chunk, diag),
+			       p->filters));
+	if (chunk->head.nbytes > MAX_REFERENCE) {
+		err = bfs_fail(diag, BFS_ERR_LIMIT, p->filters,
+			       "a delta reference of %" PRIu32 " bytes",
+			       chunk->head.nbytes);
+		goto out;
+	}
+	buf = bfs_alloc(chunk->head.nbytes);
+	scratch = bfs_scratch_new();
+	if (!buf || !scratch)
+		bfs_fail(diag, err, 0, "no memory for the delta reference");
+	else
+		err = bfs_diag_shift(diag, bfs_chunk_read_all(
+					chunk, f->source, p->filters, buf,
+					scratch, diag), p->filters);
+out:
+	*ret_len = chunk->head.nbytes;
+	bfs_chunk_unref(chunk);
+	bfs_scratch_free(scratch);
+	if (err != BFS_OK) {
+		bfs_free(buf);
+		return err;
+	}
+	*ret_buf = buf;
+	return BFS_OK;
+}
+
+/* The reference, decoded when first needed and kept. */
+static enum bfs_err get_reference(struct bfs_frame *f, const uint8_t **ret_buf,
+				  uint32_t *ret_len, struct bfs_diag *diag)
+{
+	struct packed *p = f->priv;
+	uint8_t *buf = NULL;
+	uint32_t len = 0;
+	bool there;
+
+	pthread_mutex_lock(&p->lock);
+	there = p->reference;
+	pthread_mutex_unlock(&p->lock);
+	if (!there) {
+		BFS_TRY(decode_reference(f, &buf, &len, diag));
+		pthread_mutex_lock(&p->lock);
+		if (!p->reference) {
+			p->reference = buf;
+			p->reference_len = len;
+			buf = NULL;
+		}
+		pthread_mutex_unlock(&p->lock);
+		bfs_free(buf);
+	}
+	*ret_buf = p->reference;
+	*ret_len = p->reference_len;
+	return BFS_OK;
+}
+
+static enum bfs_err finish(struct bfs_frame *f, const struct bfs_chunk *chunk,
+			   uint32_t off, uint8_t *dst, size_t len,
+			   struct bfs_diag *diag)
+{
+	const struct packed *p = f->priv;
+	const uint8_t *reference;
+	uint32_t reference_len;
+	size_t n, i;
+
+	if (!p->delta || chunk->head.kind == BFS_CHUNK_RAW)
+		return BFS_OK;
+	BFS_TRY(get_reference(f, &reference, &reference_len, diag));
+	if (off >= reference_len)
+		return BFS_OK;
+	n = (size_t)bfs_min(len, reference_len - off);
+	for (i = 0; i < n; i++)
+		dst[i] = (uint8_t)(dst[i] + reference[off + i]);
+	return BFS_OK;
+}
+
+static void close_packed(struct bfs_frame *f)
+{
+	struct packed *p = f->priv;
+
+	if (!p)
+		return;
+	bfs_free(p->reference);
+	pthread_mutex_destroy(&p->lock);
+	bfs_free(p);
+}
+
+const struct bfs_container bfs_container_packed = {
+	.name = "packed super-chunk",
+	.probe = probe,
+	.open = open_packed,
+	.span = span,
+	.finish = finish,
+	.close = close_packed,
+};

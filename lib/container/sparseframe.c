@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sparseframe.c - the sparse frame: a directory with an index file and one
+ * file for each chunk, named by the number that the index gives.
+ *
+ * Files are opened relative to the directory and never through symlinks; the
+ * directory is never listed to find data. See docs/formats/sparseframe.md.
+ */
+#include "container/b2frame.h"
+#include "container/container.h"
+#include "container/index.h"
+
+#include "bytes.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define INDEX_NAME "chunks.b2frame"
+#define N_OPEN 8
+
+/* Chunk files opened lately. The lock guards all of it. */
+struct sparse {
+	pthread_mutex_t lock;
+	unsigned next;			/* to be replaced */
+	struct {
+		uint64_t file;
+		struct bfs_source *source;	/* NULL: free */
+	} open[N_OPEN];
+};
+
+static bool probe_dir(int dirfd)
+{
+	struct bfs_source *source;
+	uint8_t head[10];
+	bool found;
+
+	if (bfs_source_member(dirfd, INDEX_NAME, &source, NULL) != BFS_OK)
+		return false;
+	found = bfs_source_read(source, 0, head, sizeof(head), NULL) ==
+			BFS_OK && !memcmp(head + 1, "\xa8" "b2frame", 9);
+	bfs_source_unref(source);
+	return found;
+}
+
+static enum bfs_err open_dir(struct bfs_frame *f, const char *name,
+			     struct bfs_diag *diag)
+{
+	struct sparse *s = bfs_zalloc(1, sizeof(*s));
+
+	(void)name;
+	if (!s)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	pthread_mutex_init(&s->lock, NULL);
+	f->priv = s;
+	BFS_TRY(bfs_source_member(f->dirfd, INDEX_NAME, &f->source, diag));
+	BFS_TRY(bfs_b2frame_open(f, true, diag));
+	f->cbytes += f->data_len;
+	return BFS_OK;
+}
+
+static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+			 struct bfs_span *ret_span, struct bfs_diag *diag)
+{
+	struct bfs_span s = { .nbytes = UINT32_MAX, .avail = UINT64_MAX };
+	int64_t entry;
+
+	BFS_TRY(bfs_index_get(f->index, n, &entry, diag));
+	BFS_TRY(bfs_index_decode(entry, &s, n, diag));
+	if (f->chunksize > 0)
+		s.nbytes = (uint32_t)bfs_min(
+			(uint64_t)f->chunksize,
+			f->nbytes - n * (uint64_t)f->chunksize);
+	if (s.special == BFS_CHUNK_BLOCKS && s.off > UINT32_MAX)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, f->data_off,
+				"chunk %" PRIu64 " would be file %" PRIu64, n,
+				s.off);
+	s.file = s.off;
+	s.off = 0;
+	*ret_span = s;
+	return BFS_OK;
+}
+
+static struct bfs_source *find_open(struct sparse *s, uint64_t file)
+{
+	struct bfs_source *source = NULL;
+	unsigned i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < N_OPEN && !source; i++)
+		if (s->open[i].source && s->open[i].file == file)
+			source = bfs_source_ref(s->open[i].source);
+	pthread_mutex_unlock(&s->lock);
+	return source;
+}
+
+static void keep_open(struct sparse *s, uint64_t file,
+		      struct bfs_source *source)
+{
+	struct bfs_source *old;
+
+	bfs_source_ref(source);
+	pthread_mutex_lock(&s->lock);
+	old = s->open[s->next].source;
+	s->open[s->next].source = source;
+	s->open[s->next].file = file;
+	s->next = (s->next + 1) % N_OPEN;
+	pthread_mutex_unlock(&s->lock);
+	bfs_source_unref(old);
+}
+
+static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
+			   struct bfs_source **ret_source,
+			   struct bfs_diag *diag)
+{
+	struct bfs_source *found = find_open(f->priv, span_->file);
+	char name[24];
+
+	if (!found) {
+		snprintf(name, sizeof(name), "%08" PRIX64 ".chunk",
+			 span_->file);
+		BFS_TRY(bfs_source_member(f->dirfd, name, &found, diag));
+		keep_open(f->priv, span_->file, found);
+	}
+	*ret_source = found;
+	return BFS_OK;
+}
+
+static void close_dir(struct bfs_frame *f)
+{
+	struct sparse *s = f->priv;
+	unsigned i;
+
+	if (!s)
+		return;
+	for (i = 0; i < N_OPEN; i++)
+		bfs_source_unref(s->open[i].source);
+	pthread_mutex_destroy(&s->lock);
+	bfs_free(s);
+}
+
+const struct bfs_container bfs_container_sparseframe = {
+	.name = "sparse b2frame",
+	.probe_dir = probe_dir,
+	.open = open_dir,
+	.span = span,
+	.source = source,
+	.close = close_dir,
+};

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * zipstore.c - the .b2z store of python-blosc2: a ZIP file whose members are
+ * stored as they are, each a frame that is read in place.
+ *
+ * The central directory is believed only where the local header agrees. A
+ * compressed or encrypted member is listed and refused. See
+ * docs/formats/stores.md.
+ */
+#include "container/container.h"
+
+#include "bytes.h"
+#include "container/nametree.h"
+#include "mem.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define EOCD_LEN 22
+#define MAX_COMMENT 65535
+#define MAX_DIRECTORY (UINT32_C(256) << 20)
+#define LOCAL_LEN 30
+#define CENTRAL_LEN 46
+#define MAGIC_LEN 10
+
+/* Where the central directory lies. */
+struct directory {
+	uint64_t off, len, n;
+};
+
+/* The local header's own lengths tell where a member's data begin. */
+static bool first_member_is_frame(struct bfs_source *source,
+				  const uint8_t *head, size_t head_len)
+{
+	uint8_t magic[MAGIC_LEN];
+	uint64_t at;
+
+	if (head_len < LOCAL_LEN || memcmp(head, "PK\3\4", 4) ||
+	    bfs_le16(head + 8) != 0)
+		return false;
+	at = LOCAL_LEN + (uint64_t)bfs_le16(head + 26) + bfs_le16(head + 28);
+	return bfs_source_read(source, at, magic, MAGIC_LEN, NULL) == BFS_OK &&
+	       !memcmp(magic + 1, "\xa8" "b2frame", 9);
+}
+
+static bool probe(struct bfs_source *source, const uint8_t *head,
+		  size_t head_len, const char *name)
+{
+	const char *dot = name ? strrchr(name, '.') : NULL;
+
+	if (head_len < 4 || memcmp(head, "PK", 2))
+		return false;
+	return (dot && !strcmp(dot, ".b2z")) ||
+	       first_member_is_frame(source, head, head_len);
+}
+
+/* The 64-bit end record, which a locator right before the end record names. */
+static enum bfs_err read_zip64(struct bfs_frame *f, uint64_t eocd,
+			       struct directory *d, uint64_t *ret_end,
+			       struct bfs_diag *diag)
+{
+	uint8_t locator[20], record[56];
+	uint64_t at;
+
+	*ret_end = eocd;
+	if (eocd < sizeof(locator))
+		return BFS_OK;
+	BFS_TRY(bfs_source_read(f->source, eocd - sizeof(locator), locator,
+				sizeof(locator), diag));
+	if (memcmp(locator, "PK\6\7", 4))
+		return BFS_OK;
+	at = bfs_le64(locator + 8);
+	if (!bfs_inside(at, sizeof(record), eocd))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, eocd - 20,
+				"the 64-bit end record would lie at %" PRIu64,
+				at);
+	BFS_TRY(bfs_source_read(f->source, at, record, sizeof(record), diag));
+	if (memcmp(record, "PK\6\6", 4))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, at,
+				"the 64-bit end record is not there");
+	d->n = bfs_le64(record + 32);
+	d->len = bfs_le64(record + 40);
+	d->off = bfs_le64(record + 48);
+	*ret_end = at;
+	return BFS_OK;
+}
+
+/* Whether an end record at `at` of buf (which begins at base) is the one:
+ * its comment ends with the file and its directory ends at it. */
+static bool end_record_holds(struct bfs_frame *f, const uint8_t *p,
+			     uint64_t at, struct directory *ret_dir)
+{
+	uint64_t len = bfs_source_len(f->source), end;
+	struct directory d = { .n = bfs_le16(p + 10), .len = bfs_le32(p + 12),
+			       .off = bfs_le32(p + 16) };
+
+	if (at + EOCD_LEN + bfs_le16(p + 20) != len ||
+	    read_zip64(f, at, &d, &end, NULL) != BFS_OK ||
+	    !bfs_inside(d.off, d.len, len) || d.off + d.len != end)
+		return false;
+	*ret_dir = d;
+	return true;
+}
+
+static enum bfs_err find_directory(struct bfs_frame *f,
+				   struct directory *ret_dir,
+				   struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
+	uint64_t len = bfs_source_len(f->source), base;
+	size_t n = (size_t)bfs_min(len, EOCD_LEN + MAX_COMMENT), i;
+
+	buf = bfs_alloc(n);
+	if (!buf)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	base = len - n;
+	BFS_TRY(bfs_source_read(f->source, base, buf, n, diag));
+	for (i = n < EOCD_LEN ? 0 : n - EOCD_LEN + 1; i-- > 0;)
+		if (!memcmp(buf + i, "PK\5\6", 4) &&
+		    end_record_holds(f, buf + i, base + i, ret_dir))
+			return BFS_OK;
+	return bfs_fail(diag, BFS_ERR_CORRUPT, len,
+			"the ZIP file has no central directory at its end");
+}
+
+/* One entry of the central directory. */
+struct entry {
+	const uint8_t *name;
+	unsigned name_len, flags, method;
+	uint64_t stored, len, local;
+};
+
+/* A 64-bit extra field replaces what is all ones, in fixed order. */
+static void take_zip64(const uint8_t *extra, size_t extra_len, struct entry *e)
+{
+	struct bfs_cursor c = bfs_cursor_init(extra, extra_len);
+
+	while (bfs_cursor_left(&c) >= 4) {
+		const uint8_t *head = bfs_cursor_take(&c, 4), *p;
+		unsigned len = bfs_le16(head + 2);
+		struct bfs_cursor body;
+		uint64_t *fields[] = { &e->len, &e->stored, &e->local };
+		size_t i;
+
+		p = bfs_cursor_take(&c, len);
+		if (!p || bfs_le16(head) != 1)
+			continue;
+		body = bfs_cursor_init(p, len);
+		for (i = 0; i < 3; i++) {
+			const uint8_t *word;
+
+			if (*fields[i] != UINT32_MAX)
+				continue;
+			word = bfs_cursor_take(&body, 8);
+			if (word)
+				*fields[i] = bfs_le64(word);
+		}
+		return;
+	}
+}
+
+static enum bfs_err take_entry(struct bfs_cursor *c, struct entry *e,
+			       struct bfs_diag *diag)
+{
+	const uint8_t *p = bfs_cursor_take(c, CENTRAL_LEN), *extra;
+	unsigned extra_len;
+
+	if (!p || memcmp(p, "PK\1\2", 4))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, c->pos,
+				"the central directory breaks off");
+	e->flags = bfs_le16(p + 8);
+	e->method = bfs_le16(p + 10);
+	e->stored = bfs_le32(p + 20);
+	e->len = bfs_le32(p + 24);
+	e->name_len = bfs_le16(p + 28);
+	extra_len = bfs_le16(p + 30);
+	e->local = bfs_le32(p + 42);
+	e->name = bfs_cursor_take(c, e->name_len);
+	extra = bfs_cursor_take(c, extra_len);
+	bfs_cursor_take(c, bfs_le16(p + 32));
+	if (c->failed)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, c->len,
+				"the central directory breaks off");
+	take_zip64(extra, extra_len, e);
+	return BFS_OK;
+}
+
+/* Why a member cannot be served, or where its bytes lie. */
+static enum bfs_err check_local(struct bfs_frame *f, const struct entry *e,
+				struct bfs_member *m, struct bfs_diag *diag)
+{
+	uint64_t len = bfs_source_len(f->source);
+	uint8_t p[LOCAL_LEN], *name;
+	enum bfs_err err;
+
+	BFS_TRY(bfs_source_read(f->source, e->local, p, LOCAL_LEN, diag));
+	if (memcmp(p, "PK\3\4", 4) || bfs_le16(p + 8) != e->method ||
+	    bfs_le16(p + 26) != e->name_len)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, e->local,
+				"the two headers of a member disagree");
+	if (!(e->flags & 8) && ((bfs_le32(p + 18) != UINT32_MAX &&
+				 bfs_le32(p + 18) != e->stored) ||
+				(bfs_le32(p + 22) != UINT32_MAX &&
+				 bfs_le32(p + 22) != e->len)))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, e->local + 18,
+				"the two sizes of a member disagree");
+	name = bfs_alloc(e->name_len);
+	if (!name)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	err = bfs_source_read(f->source, e->local + LOCAL_LEN, name,
+			      e->name_len, diag);
+	if (err == BFS_OK && memcmp(name, e->name, e->name_len))
+		err = bfs_fail(diag, BFS_ERR_CORRUPT, e->local,
+			       "the two names of a member disagree");
+	bfs_free(name);
+	BFS_TRY(err);
+	m->off = e->local + LOCAL_LEN + e->name_len + bfs_le16(p + 28);
+	if (!bfs_inside(m->off, e->stored, len))
+		return bfs_fail(diag, BFS_ERR_TRUNCATED, e->local,
+				"a member of %" PRIu64 " bytes ends beyond the "
+				"file", e->stored);
+	return BFS_OK;
+}
+
+static enum bfs_err add_member(struct bfs_frame *f, const struct entry *e,
+			       struct bfs_member *m, struct bfs_diag *diag)
+{
+	enum bfs_err err = BFS_OK;
+
+	m->len = e->len;
+	if (e->flags & 1)
+		err = bfs_fail(&m->why, BFS_ERR_UNSUPPORTED, e->local,
+			       "the member is encrypted");
+	else if (e->method != 0)
+		err = bfs_fail(&m->why, BFS_ERR_UNSUPPORTED, e->local,
+			       "the member is compressed by ZIP (method %u), "
+			       "so it cannot be read in place", e->method);
+	else if (e->stored != e->len)
+		err = bfs_fail(&m->why, BFS_ERR_CORRUPT, e->local,
+			       "a stored member has two sizes");
+	else
+		err = check_local(f, e, m, &m->why);
+	m->err = err;
+	if (err == BFS_ERR_NOMEM)
+		return bfs_fail(diag, err, 0, "no memory");
+	if (err != BFS_OK && err != BFS_ERR_UNSUPPORTED)
+		bfs_frame_blame(f, &m->why);
+	return BFS_OK;
+}
+
+static int compare_members(const void *pa, const void *pb)
+{
+	const struct bfs_member *a = *(struct bfs_member *const *)pa;
+	const struct bfs_member *b = *(struct bfs_member *const *)pb;
+
+	return a->off < b->off ? -1 : a->off > b->off;
+}
+
+/* Members that share bytes are a trick; none of the two is served. */
+static enum bfs_err refuse_overlaps(struct bfs_frame *f, struct bfs_diag *diag)
+{
+	struct bfs_member **order, *last = NULL;
+	size_t i;
+
+	order = bfs_alloc(f->n_members * sizeof(struct bfs_member *));
+	if (!order)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	for (i = 0; i < f->n_members; i++)
+		order[i] = &f->members[i];
+	qsort(order, f->n_members, sizeof(struct bfs_member *),
+	      compare_members);
+	for (i = 0; i < f->n_members; i++) {
+		struct bfs_member *m = order[i];
+
+		if (m->err != BFS_OK || m->len == 0)
+			continue;
+		if (last && m->off < last->off + last->len) {
+			last->err = m->err = bfs_fail(&m->why, BFS_ERR_CORRUPT,
+				m->off, "two members share bytes");
+			last->why = m->why;
+			bfs_frame_blame(f, &m->why);
+		}
+		last = m;
+	}
+	bfs_free(order);
+	return BFS_OK;
+}
+
+/* Bytes of the directory stay until the names are taken from it. */
+static enum bfs_err read_entries(struct bfs_frame *f, const uint8_t *buf,
+				 const struct directory *d,
+				 struct bfs_diag *diag)
+{
+	struct bfs_cursor c = bfs_cursor_init(buf, (size_t)d->len);
+	struct bfs_path *paths;
+	struct bfs_diag why;
+	enum bfs_err err = BFS_OK;
+	uint64_t i;
+
+	paths = bfs_zalloc((size_t)d->n, sizeof(*paths));
+	f->members = bfs_zalloc((size_t)d->n, sizeof(*f->members));
+	if (!paths || !f->members) {
+		bfs_free(paths);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	}
+	for (i = 0; i < d->n && err == BFS_OK; i++) {
+		struct entry e;
+
+		if (take_entry(&c, &e, &why) != BFS_OK) {
+			why.off += d->off;
+			bfs_frame_blame(f, &why);
+			break;
+		}
+		err = add_member(f, &e, &f->members[i], diag);
+		paths[i] = (struct bfs_path){ (const char *)e.name, e.name_len,
+					      (uint32_t)i };
+		f->n_members++;
+	}
+	if (err == BFS_OK)
+		err = refuse_overlaps(f, diag);
+	if (err == BFS_OK)
+		err = bfs_nametree_build(paths, f->n_members, &f->tree, diag);
+	bfs_free(paths);
+	return err;
+}
+
+static enum bfs_err open_directory(struct bfs_frame *f, struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
+	struct directory d;
+
+	BFS_TRY(find_directory(f, &d, diag));
+	/* Each entry takes at least its fixed part. */
+	if (d.len > MAX_DIRECTORY || d.n > d.len / CENTRAL_LEN ||
+	    d.n > BFS_NAMETREE_MAX)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, d.off,
+				"%" PRIu64 " members in a directory of %" PRIu64
+				" bytes", d.n, d.len);
+	buf = bfs_alloc((size_t)d.len);
+	if (!buf)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(bfs_source_read(f->source, d.off, buf, (size_t)d.len, diag));
+	return read_entries(f, buf, &d, diag);
+}
+
+static enum bfs_err open_store(struct bfs_frame *f, const char *name,
+			       struct bfs_diag *diag)
+{
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	(void)name;
+	f->is_store = true;
+	f->chunksize = -1;
+	f->nbytes_known = true;
+	err = open_directory(f, &why);
+	if (err == BFS_OK)
+		return BFS_OK;
+	if (err == BFS_ERR_NOMEM)
+		return bfs_fail(diag, err, 0, "no memory");
+	bfs_frame_blame(f, &why);
+	return f->tree ? BFS_OK : bfs_nametree_build(NULL, 0, &f->tree, diag);
+}
+
+const struct bfs_container bfs_container_zipstore = {
+	.name = "b2z",
+	.probe = probe,
+	.open = open_store,
+};

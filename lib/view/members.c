@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * members.c - what a store holds, by names: members of a ZIP in the store's
+ * own directory, keys of an embed store below tree/.
+ *
+ * A member that is a container becomes a directory of its own; that is
+ * tree.c's business, which asks here for its bytes.
+ */
+#include "bytes.h"
+#include "container/nametree.h"
+#include "view/file.h"
+#include "view/tree.h"
+#include "view/view.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define KIND_NODE 0
+
+enum { UNSEEN, PLAIN, FRAME };
+
+static const struct bfs_name_node *find_node(const struct bfs_file *file,
+					     const struct bfs_node *node)
+{
+	const struct bfs_nametree *tree = file->array->frame->tree;
+
+	if (!tree || node->index >= tree->n)
+		return NULL;
+	return &tree->nodes[node->index];
+}
+
+static struct bfs_member *find_member(const struct bfs_file *file,
+				      const struct bfs_node *node)
+{
+	const struct bfs_name_node *at = find_node(file, node);
+
+	return at && at->member >= 0 ?
+		&file->array->frame->members[at->member] : NULL;
+}
+
+enum bfs_err bfs_member_source(struct bfs_file *file,
+			       const struct bfs_node *node,
+			       struct bfs_source **ret_source,
+			       const char **ret_name, struct bfs_diag *diag)
+{
+	static const struct bfs_stream joined = { BFS_STREAM_JOINED, 0 };
+	struct bfs_member *m = find_member(file, node);
+
+	if (!m)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such member");
+	if (m->err != BFS_OK) {
+		if (diag)
+			*diag = m->why;
+		return m->err;
+	}
+	*ret_name = find_node(file, node)->name;
+	if (m->decoded)
+		return bfs_array_as_source(file->array, &joined, m->off,
+					   m->len, ret_source, diag);
+	return bfs_source_window(file->array->frame->source, m->off, m->len,
+				 ret_source, diag);
+}
+
+bool bfs_member_is_frame(struct bfs_file *file, const struct bfs_node *node)
+{
+	struct bfs_member *m;
+	struct bfs_source *source;
+	const char *name;
+	uint8_t looked;
+
+	if (bfs_views[node->view] != &bfs_view_members)
+		return false;
+	m = find_member(file, node);
+	if (!m || m->err != BFS_OK)
+		return false;
+	looked = atomic_load(&m->looked);
+	if (looked == UNSEEN) {
+		if (bfs_member_source(file, node, &source, &name, NULL))
+			return false;
+		looked = bfs_container_probe(source, name) ? FRAME : PLAIN;
+		bfs_source_unref(source);
+		atomic_store(&m->looked, looked);
+	}
+	return looked == FRAME;
+}
+
+static size_t members_roots(struct bfs_file *file, struct bfs_root *ret_roots)
+{
+	/* Members of a plain store are listed by root_node instead. */
+	if (!file->array->frame->tree || file->array->frame->is_store)
+		return 0;
+	ret_roots[0] = (struct bfs_root){ "tree", KIND_NODE };
+	return 1;
+}
+
+static bool members_lookup(struct bfs_file *file, const struct bfs_node *dir,
+			   const char *name, size_t name_len,
+			   struct bfs_node *ret_node)
+{
+	const struct bfs_nametree *tree = file->array->frame->tree;
+	uint32_t found;
+
+	if (!find_node(file, dir) ||
+	    !bfs_nametree_find(tree, (uint32_t)dir->index, name, name_len,
+			       &found))
+		return false;
+	*ret_node = *dir;
+	ret_node->index = found;
+	return true;
+}
+
+static bool members_list(struct bfs_file *file, const struct bfs_node *dir,
+			 uint64_t pos, char *name, struct bfs_node *ret_node)
+{
+	const struct bfs_nametree *tree = file->array->frame->tree;
+	const struct bfs_name_node *at = find_node(file, dir);
+
+	if (!at || pos >= at->n_children)
+		return false;
+	*ret_node = *dir;
+	ret_node->index = at->first + pos;
+	snprintf(name, BFS_NAME_MAX + 1, "%s",
+		 tree->nodes[ret_node->index].name);
+	return true;
+}
+
+static void members_stat(struct bfs_file *file, const struct bfs_node *node,
+			 struct bfs_attr *ret_attr)
+{
+	const struct bfs_member *m = find_member(file, node);
+
+	ret_attr->is_dir = !m && find_node(file, node);
+	if (!m)
+		return;
+	ret_attr->len = m->len;
+	ret_attr->stored_len = m->len;
+	ret_attr->blksize = 65536;
+}
+
+static enum bfs_err members_open(struct bfs_file *file,
+				 const struct bfs_node *node,
+				 struct bfs_diag *diag)
+{
+	const struct bfs_member *m = find_member(file, node);
+
+	if (!find_node(file, node))
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	if (m && m->err != BFS_OK && diag)
+		*diag = m->why;
+	return m ? m->err : BFS_OK;
+}
+
+static enum bfs_err members_part(struct bfs_file *file,
+				 const struct bfs_node *node, uint64_t off,
+				 uint64_t len, struct bfs_part *ret_part,
+				 struct bfs_diag *diag)
+{
+	const struct bfs_member *m = find_member(file, node);
+
+	BFS_TRY(members_open(file, node, diag));
+	if (!m || !bfs_inside(off, len, m->len))
+		return bfs_fail(diag, BFS_ERR_RANGE, off,
+				"beyond the end of a member");
+	ret_part->stream.kind = m->decoded ? BFS_STREAM_JOINED :
+					     BFS_STREAM_SOURCE;
+	ret_part->off = m->off + off;
+	ret_part->len = len;
+	return BFS_OK;
+}
+
+const struct bfs_view bfs_view_members = {
+	.name = "members",
+	.on = true,
+	.always = true,
+	.roots = members_roots,
+	.lookup = members_lookup,
+	.list = members_list,
+	.stat = members_stat,
+	.open = members_open,
+	.part = members_part,
+};
