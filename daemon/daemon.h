@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * daemon.h - what all parts of a running mount share. Set up before the
+ * workers start; after that only the tree and the counters change.
+ */
+#ifndef BFS_DAEMON_DAEMON_H
+#define BFS_DAEMON_DAEMON_H
+
+#define FUSE_USE_VERSION 35
+
+#include "bloscfs.h"
+#include "opts.h"
+#include "srctree.h"
+#include "tree.h"
+
+#include <fuse_lowlevel.h>
+#include <stdatomic.h>
+
+/* The largest read the kernel asks for: 256 pages. */
+#define MAX_REQUEST (1u << 20)
+
+struct daemon {
+	const struct opts *opts;
+	char *mountpoint;		/* absolute, without symlinks */
+	struct bloscfs *fs;
+	struct src src;
+	struct tree tree;
+	double timeout;			/* of names and attributes, seconds */
+	struct fuse_session *session;
+	atomic_ulong n_requests;
+};
+
+/* The operations (ops.c); userdata is the struct daemon. */
+extern const struct fuse_lowlevel_ops daemon_ops;
+
+#endif

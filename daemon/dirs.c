@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dirs.c - directories: opendir, readdir, readdirplus.
+ *
+ * Offsets in a container's directory: "." is 0, ".." is 1, the entry at
+ * position p is p + 2. In the source's directories they are the source's own.
+ */
+#include "dirs.h"
+
+#include "handle.h"
+#include "look.h"
+#include "reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int open_source_dir(struct daemon *daemon, struct node *node,
+			   struct handle *handle)
+{
+	char path[PATH_MAX];
+	int fd, status = look_path(daemon, node, path);
+
+	if (status)
+		return status;
+	fd = src_at(&daemon->src, -1, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return look_as_stale(fd);
+	handle->dir = fdopendir(fd);
+	if (!handle->dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int open_dir(struct daemon *daemon, struct node *node,
+		    struct handle *handle)
+{
+	switch ((enum node_kind)node->kind) {
+	case NODE_DIR:
+		return open_source_dir(daemon, node, handle);
+	case NODE_FRAME:
+		return look_frame(daemon, node, &handle->frame);
+	case NODE_ENTRY:
+		return node->entry.attr.is_dir ?
+		       look_frame(daemon, node, &handle->frame) : -ENOTDIR;
+	case NODE_PLAIN:
+	case NODE_LINK:
+		break;
+	}
+	return -ENOTDIR;
+}
+
+void dirs_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct daemon *daemon = fuse_req_userdata(req);
+	struct node *node = tree_get(&daemon->tree, id);
+	struct handle *handle = NULL;
+	int status = -ESTALE;
+
+	if (node) {
+		handle = handle_new(daemon, node);
+		status = handle ? open_dir(daemon, node, handle) : -ENOMEM;
+		tree_put(&daemon->tree, node);
+	}
+	fi->fh = (uintptr_t)handle;
+	if (status)
+		fuse_reply_err(req, -status);
+	else if (fuse_reply_open(req, fi) == -ENOENT)
+		status = -EINTR;
+	if (status && handle)
+		handle_put(daemon, handle);
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* "." and "..": a number and a type, nothing that the kernel would keep. */
+static void add_dots(struct daemon *daemon, struct listing *list,
+		     struct node *node, const char *name, off_t next)
+{
+	struct fuse_entry_param param = { .attr.st_mode = S_IFDIR };
+	struct src_stat st;
+	bool open;
+	uint64_t ino;
+
+	if (name[1] && node->parent)
+		node = node->parent;
+	tree_stat(&daemon->tree, node, &st, &ino, &open);
+	param.attr.st_ino = ino;
+	reply_list_add(list, name, &param, next);
+}
+
+/* An entry that cannot be looked at is listed without a type. */
+static void add_source_entry(struct daemon *daemon, struct listing *list,
+			     const struct handle *handle, const char *name,
+			     off_t next)
+{
+	struct fuse_entry_param param = { 0 };
+	enum node_kind kind;
+	struct src_stat st;
+	uint64_t id = 0, ino = 0;
+	int status = look_at(daemon, handle->node, dirfd(handle->dir), name,
+			     &kind, &st);
+
+	if (status == -ENOENT)
+		return;
+	if (status) {
+		param.attr.st_ino = UINT64_MAX;
+		reply_list_add(list, name, &param, next);
+		return;
+	}
+	if (list->plus &&
+	    tree_enter_source(&daemon->tree, handle->node, name, kind, &st,
+			      &id, &ino) == 0)
+		reply_param(daemon, id, &param);
+	else
+		ino = tree_ino(&st, kind, NULL);
+	reply_attr_source(daemon, kind, &st, ino, &param.attr);
+	reply_list_add(list, name, &param, next);
+}
+
+/* With the handle's lock held. 0 or -errno. */
+static int list_source(struct daemon *daemon, struct listing *list,
+		       struct handle *handle, off_t off)
+{
+	struct dirent *entry;
+
+	if (off != handle->dir_off)
+		seekdir(handle->dir, off);
+	handle->dir_off = off;
+	for (;;) {
+		errno = 0;
+		entry = readdir(handle->dir);
+		if (!entry)
+			return list->len ? 0 : -errno;
+		if (!reply_list_fits(list, entry->d_name)) {
+			/* It comes again with the next call. */
+			seekdir(handle->dir, handle->dir_off);
+			return 0;
+		}
+		if (is_dots(entry->d_name))
+			add_dots(daemon, list, handle->node, entry->d_name,
+				 entry->d_off);
+		else
+			add_source_entry(daemon, list, handle, entry->d_name,
+					 entry->d_off);
+		handle->dir_off = entry->d_off;
+	}
+}
+
+static void add_frame_entry(struct daemon *daemon, struct listing *list,
+			    const struct handle *handle,
+			    const struct src_stat *st, const char *name,
+			    struct entry *entry, off_t next)
+{
+	struct fuse_entry_param param = { 0 };
+	const struct frame *frame = handle->frame;
+	uint64_t id = 0, ino = 0;
+
+	bloscfs_stat(frame->file, &entry->node, &entry->attr);
+	entry->version = frame->version;
+	if (list->plus &&
+	    tree_enter_entry(&daemon->tree, handle->node, name, entry, &id,
+			     &ino) == 0)
+		reply_param(daemon, id, &param);
+	else
+		ino = tree_ino(&frame->st, NODE_ENTRY, &entry->node);
+	reply_attr_entry(daemon, &entry->attr, st, ino, &param.attr);
+	reply_list_add(list, name, &param, next);
+}
+
+static void list_frame(struct daemon *daemon, struct listing *list,
+		       const struct handle *handle, off_t off)
+{
+	static const char *const dots[] = { ".", ".." };
+	struct bloscfs_node dir = handle_entry(handle->node);
+	char name[BLOSCFS_NAME_MAX + 1];
+	struct src_stat st;
+	struct entry entry;
+	uint64_t ino;
+	bool open;
+
+	/* Owner and rights are those of now. */
+	tree_stat(&daemon->tree, tree_container(handle->node), &st, &ino,
+		  &open);
+	for (; off < 2; off++) {
+		if (!reply_list_fits(list, dots[off]))
+			return;
+		add_dots(daemon, list, handle->node, dots[off], off + 1);
+	}
+	while (bloscfs_list(handle->frame->file, &dir, (uint64_t)off - 2,
+			    name, &entry.node)) {
+		if (!reply_list_fits(list, name))
+			return;
+		off++;
+		add_frame_entry(daemon, list, handle, &st, name, &entry, off);
+	}
+}
+
+static void list_dir(fuse_req_t req, size_t len, off_t off,
+		     struct fuse_file_info *fi, bool plus)
+{
+	struct daemon *daemon = fuse_req_userdata(req);
+	struct handle *handle = handle_of(fi);
+	struct listing list;
+	int status = reply_list_start(&list, req, len, plus);
+
+	if (!status && handle->frame) {
+		if (off >= 0)
+			list_frame(daemon, &list, handle, off);
+	} else if (!status) {
+		pthread_mutex_lock(&handle->lock);
+		status = list_source(daemon, &list, handle, off);
+		pthread_mutex_unlock(&handle->lock);
+	}
+	if (status)
+		fuse_reply_err(req, -status);
+	else
+		reply_list_send(daemon, &list);
+}
+
+void dirs_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
+	       struct fuse_file_info *fi)
+{
+	(void)id;
+	list_dir(req, len, off, fi, false);
+}
+
+void dirs_read_plus(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
+		    struct fuse_file_info *fi)
+{
+	(void)id;
+	list_dir(req, len, off, fi, true);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * handle.h - an open file or directory of the mount. It keeps what it was
+ * opened on, whatever happens to the names meanwhile.
+ */
+#ifndef BFS_DAEMON_HANDLE_H
+#define BFS_DAEMON_HANDLE_H
+
+#include "daemon.h"
+
+#include <dirent.h>
+#include <pthread.h>
+
+struct handle {
+	atomic_uint refs;	/* the kernel's, and of requests under way */
+	struct node *node;
+	struct frame *frame;	/* of what lies in a container; or NULL */
+	int fd;			/* of a plain file; -1 */
+	DIR *dir;		/* of a source's directory; or NULL */
+	off_t dir_off;		/* where dir stands */
+	pthread_mutex_t lock;	/* guards dir and dir_off */
+	struct handle *next, **at;	/* among all */
+};
+
+/* NULL on no memory. */
+struct handle *handle_new(struct daemon *daemon, struct node *node);
+void handle_ref(struct handle *handle);
+/* Frees it with the last reference. A request must hold one to touch the
+ * handle after its reply: the kernel may let go at once. */
+void handle_put(struct daemon *daemon, struct handle *handle);
+/* What the kernel never released, once no worker runs any more. */
+void handle_free_all(struct daemon *daemon);
+struct handle *handle_of(const struct fuse_file_info *fi);
+/* The entry that a container's node or one within it stands for. */
+struct bloscfs_node handle_entry(const struct node *node);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * log.c - events become lines; faults are told once and counted.
+ *
+ * The table of faults is bounded: what finds no slot is only counted. One
+ * mutex guards all state; a line is written with one call.
+ */
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#define LINE_CAP 2048
+#define QUOTE_CAP 1024
+#define N_FAULT_SLOTS 4096
+#define MAX_FAULTS (N_FAULT_SLOTS / 2)
+
+struct fault {
+	uint64_t key;		/* 0: free */
+	uint64_t n_repeats;
+	char *path;		/* quoted; NULL if memory was short */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	enum log_level level;
+	enum log_target target;
+	int fd;
+	struct fault *faults;	/* made with the first fault */
+	size_t n_faults;
+	uint64_t n_untold;	/* faults that found no slot */
+} state = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.level = LEVEL_NOTICE,
+	.fd = STDERR_FILENO,
+};
+
+static const char *const level_names[] = {
+	[LEVEL_ERR] = "err",
+	[LEVEL_WARN] = "warn",
+	[LEVEL_NOTICE] = "notice",
+	[LEVEL_INFO] = "info",
+	[LEVEL_DEBUG] = "debug",
+};
+
+static const int syslog_priorities[] = {
+	[LEVEL_ERR] = LOG_ERR,
+	[LEVEL_WARN] = LOG_WARNING,
+	[LEVEL_NOTICE] = LOG_NOTICE,
+	[LEVEL_INFO] = LOG_INFO,
+	[LEVEL_DEBUG] = LOG_DEBUG,
+};
+
+bool log_level_parse(const char *text, enum log_level *ret_level)
+{
+	for (size_t i = 0; i < sizeof(level_names) / sizeof(char *); i++) {
+		if (strcmp(text, level_names[i]) == 0) {
+			*ret_level = (enum log_level)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void log_set_level(enum log_level level)
+{
+	pthread_mutex_lock(&state.lock);
+	state.level = level;
+	pthread_mutex_unlock(&state.lock);
+}
+
+int log_open(enum log_target target, const char *path)
+{
+	int fd = STDERR_FILENO;
+
+	if (target == LOG_TO_FILE) {
+		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
+			  O_CLOEXEC, 0644);
+		if (fd < 0)
+			return -errno;
+	} else if (target == LOG_TO_SYSLOG) {
+		openlog("bloscfs", LOG_PID, LOG_DAEMON);
+	}
+	pthread_mutex_lock(&state.lock);
+	if (state.target == LOG_TO_FILE)
+		close(state.fd);
+	state.target = target;
+	state.fd = fd;
+	pthread_mutex_unlock(&state.lock);
+	return 0;
+}
+
+/* With the lock held. text has no line end. */
+static void write_line(enum log_level level, const char *text)
+{
+	char line[LINE_CAP + 16];
+	int len;
+
+	if (state.target == LOG_TO_SYSLOG) {
+		syslog(syslog_priorities[level], "%s: %s", level_names[level],
+		       text);
+		return;
+	}
+	len = snprintf(line, sizeof(line), "%s: %s\n", level_names[level],
+		       text);
+	if (len < 0)
+		return;
+	if ((size_t)len >= sizeof(line)) {
+		len = (int)sizeof(line) - 1;
+		line[len - 1] = '\n';
+	}
+	/* Nobody is left to be told when the log itself fails. */
+	if (write(state.fd, line, (size_t)len) < 0)
+		return;
+}
+
+void log_msg(enum log_level level, const char *fmt, ...)
+{
+	char text[LINE_CAP];
+	va_list args;
+
+	pthread_mutex_lock(&state.lock);
+	if (level <= state.level) {
+		va_start(args, fmt);
+		vsnprintf(text, sizeof(text), fmt, args);
+		va_end(args);
+		write_line(level, text);
+	}
+	pthread_mutex_unlock(&state.lock);
+}
+
+char *log_quote(char *buf, size_t cap, const char *text)
+{
+	size_t len = 0;
+
+	buf[len++] = '\'';
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+		if (len + 7 > cap)
+			break;
+		if (*s == '\'' || *s == '\\') {
+			buf[len++] = '\\';
+			buf[len++] = (char)*s;
+		} else if (*s < 0x20 || *s == 0x7f) {
+			len += (size_t)snprintf(buf + len, 5, "\\x%02x", *s);
+		} else {
+			buf[len++] = (char)*s;
+		}
+	}
+	buf[len++] = '\'';
+	buf[len] = '\0';
+	return buf;
+}
+
+const char *log_errno_name(int error)
+{
+	static const struct {
+		int error;
+		const char *name;
+	} names[] = {
+		{ EACCES, "EACCES" }, { EBUSY, "EBUSY" },
+		{ EINVAL, "EINVAL" }, { EIO, "EIO" },
+		{ EISDIR, "EISDIR" }, { ELOOP, "ELOOP" },
+		{ EMFILE, "EMFILE" }, { ENAMETOOLONG, "ENAMETOOLONG" },
+		{ ENFILE, "ENFILE" }, { ENODEV, "ENODEV" },
+		{ ENOENT, "ENOENT" }, { ENOMEM, "ENOMEM" },
+		{ ENOTDIR, "ENOTDIR" }, { EOPNOTSUPP, "EOPNOTSUPP" },
+		{ EPERM, "EPERM" }, { ESTALE, "ESTALE" },
+		{ ENXIO, "ENXIO" }, { EROFS, "EROFS" },
+		{ EFBIG, "EFBIG" }, { EOVERFLOW, "EOVERFLOW" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].error == error)
+			return names[i].name;
+	}
+	return "an error";
+}
+
+static uint64_t mix_bytes(uint64_t key, const void *buf, size_t len)
+{
+	const unsigned char *bytes = buf;
+
+	for (size_t i = 0; i < len; i++)
+		key = (key ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return key;
+}
+
+/* What makes two faults the same: where it lies, not who ran into it. */
+static uint64_t fault_key(const char *path, const char *what,
+			  const struct bloscfs_diag *why)
+{
+	uint64_t key = UINT64_C(0xcbf29ce484222325);
+
+	key = mix_bytes(key, path, strlen(path) + 1);
+	if (why->text[0] == '\0')
+		key = mix_bytes(key, what, strlen(what) + 1);
+	key = mix_bytes(key, &why->chunk, sizeof(why->chunk));
+	key = mix_bytes(key, &why->off, sizeof(why->off));
+	key = mix_bytes(key, why->text, strlen(why->text) + 1);
+	return key ? key : 1;
+}
+
+/* Whether this fault is a new one. With the lock held. */
+static bool note_fault(uint64_t key, const char *quoted)
+{
+	size_t i;
+
+	if (!state.faults)
+		state.faults = calloc(N_FAULT_SLOTS, sizeof(struct fault));
+	if (!state.faults)
+		return true;
+	for (i = key % N_FAULT_SLOTS; state.faults[i].key;
+	     i = (i + 1) % N_FAULT_SLOTS) {
+		if (state.faults[i].key == key) {
+			state.faults[i].n_repeats++;
+			return false;
+		}
+	}
+	if (state.n_faults == MAX_FAULTS) {
+		state.n_untold++;
+		return false;
+	}
+	state.n_faults++;
+	state.faults[i].key = key;
+	state.faults[i].path = strdup(quoted);
+	return true;
+}
+
+static void reason_of(char *buf, size_t cap, const struct bloscfs_diag *why)
+{
+	const char *text = why->text[0] ? why->text :
+			   bloscfs_err_name(why->err);
+
+	if (why->chunk >= 0)
+		snprintf(buf, cap, "chunk %lld: %s, offset %llu",
+			 (long long)why->chunk, text,
+			 (unsigned long long)why->off);
+	else
+		snprintf(buf, cap, "%s, offset %llu", text,
+			 (unsigned long long)why->off);
+}
+
+void log_fault(enum log_level level, const char *path, const char *what,
+	       int error, const struct bloscfs_diag *why)
+{
+	char text[LINE_CAP], quoted[QUOTE_CAP], reason[320];
+
+	log_quote(quoted, sizeof(quoted), path);
+	reason_of(reason, sizeof(reason), why);
+	pthread_mutex_lock(&state.lock);
+	if (level <= state.level &&
+	    note_fault(fault_key(path, what, why), quoted)) {
+		snprintf(text, sizeof(text), "%s: %s%s%s: %s", quoted, what,
+			 error ? ", " : "",
+			 error ? log_errno_name(error) : "", reason);
+		write_line(level, text);
+	}
+	pthread_mutex_unlock(&state.lock);
+}
+
+/* With the lock held. */
+static void sum_up(void)
+{
+	char text[LINE_CAP];
+	struct fault *fault;
+
+	for (size_t i = 0; state.faults && i < N_FAULT_SLOTS; i++) {
+		fault = &state.faults[i];
+		if (fault->n_repeats && state.level >= LEVEL_NOTICE) {
+			snprintf(text, sizeof(text),
+				 "%s: a fault told above, %llu more times",
+				 fault->path ? fault->path : "?",
+				 (unsigned long long)fault->n_repeats);
+			write_line(LEVEL_NOTICE, text);
+		}
+		free(fault->path);
+	}
+	if (state.n_untold && state.level >= LEVEL_NOTICE) {
+		snprintf(text, sizeof(text), "%llu further faults, not told "
+			 "one by one", (unsigned long long)state.n_untold);
+		write_line(LEVEL_NOTICE, text);
+	}
+}
+
+void log_close(void)
+{
+	pthread_mutex_lock(&state.lock);
+	sum_up();
+	free(state.faults);
+	state.faults = NULL;
+	state.n_faults = 0;
+	state.n_untold = 0;
+	if (state.target == LOG_TO_FILE)
+		close(state.fd);
+	else if (state.target == LOG_TO_SYSLOG)
+		closelog();
+	state.target = LOG_TO_STDERR;
+	state.fd = STDERR_FILENO;
+	pthread_mutex_unlock(&state.lock);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * look.c - stat, probe and open what a node stands for; tell the tree.
+ */
+#include "look.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int look_path(const struct daemon *daemon, struct node *node, char *buf)
+{
+	if (daemon->src.file && !node->parent) {
+		strcpy(buf, daemon->src.file);
+		return 0;
+	}
+	return tree_path(node, buf, PATH_MAX);
+}
+
+void look_name(const struct daemon *daemon, struct node *node, char *buf)
+{
+	if (look_path(daemon, node, buf))
+		strcpy(buf, "(a path too long to tell)");
+	else if (!*buf)
+		strcpy(buf, ".");
+}
+
+static enum node_kind node_kind_of(enum src_kind kind)
+{
+	switch (kind) {
+	case SRC_DIR:
+		return NODE_DIR;
+	case SRC_LINK:
+		return NODE_LINK;
+	case SRC_FRAME:
+		return NODE_FRAME;
+	case SRC_PLAIN:
+	case SRC_HIDDEN:
+		break;
+	}
+	return NODE_PLAIN;
+}
+
+/* The path does not lead to it any more. */
+int look_as_stale(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
+	       error == -EXDEV ? -ESTALE : error;
+}
+
+/* The node's file is another, or has other content, than it had. */
+static int accept_change(struct daemon *daemon, struct node *node,
+			 const char *path, const struct src_stat *old,
+			 const struct src_stat *now)
+{
+	enum src_kind kind;
+	int status;
+
+	if (node->kind != NODE_FRAME && !src_same_file(old, now))
+		return -ESTALE;
+	status = src_kind(&daemon->src, -1, path, now, &kind);
+	if (status)
+		return look_as_stale(status);
+	if (kind == SRC_HIDDEN || node_kind_of(kind) != node->kind)
+		return -ESTALE;
+	return 0;
+}
+
+/* The root has no name that could come to stand for something else. */
+static struct src_stat look_at_root(struct daemon *daemon,
+				    const struct src_stat *old)
+{
+	struct src_stat now;
+	const char *path = daemon->src.file ? daemon->src.file : "";
+
+	if (src_stat(&daemon->src, -1, path, &now) ||
+	    (now.mode & S_IFMT) != (old->mode & S_IFMT))
+		return *old;
+	tree_update(&daemon->tree, daemon->tree.root, &now);
+	return now;
+}
+
+int look_again(struct daemon *daemon, struct node *node,
+	       struct src_stat *ret_st)
+{
+	char path[PATH_MAX];
+	struct src_stat old, now;
+	uint64_t ino;
+	bool open;
+	int status;
+
+	tree_stat(&daemon->tree, node, &old, &ino, &open);
+	if (daemon->opts->immutable) {
+		*ret_st = old;
+		return 0;
+	}
+	if (!node->parent) {
+		*ret_st = look_at_root(daemon, &old);
+		return 0;
+	}
+	status = look_path(daemon, node, path);
+	if (!status)
+		status = src_stat(&daemon->src, -1, path, &now);
+	if (!status && !src_same_content(&old, &now))
+		status = accept_change(daemon, node, path, &old, &now);
+	if (status)
+		return look_as_stale(status);
+	tree_update(&daemon->tree, node, &now);
+	*ret_st = now;
+	return 0;
+}
+
+int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
+	    const char *name, enum node_kind *ret_kind,
+	    struct src_stat *ret_st)
+{
+	enum node_kind known_kind;
+	enum src_kind kind;
+	struct src_stat known, now;
+	int status;
+
+	if (src_hides(&daemon->src, dir_fd, name))
+		return -ENOENT;
+	status = src_stat(&daemon->src, dir_fd, name, &now);
+	if (status)
+		return status;
+	if ((S_ISREG(now.mode) || now.index_mode) &&
+	    tree_known(&daemon->tree, parent, name, &known_kind, &known) &&
+	    src_same_content(&known, &now) &&
+	    src_same_rights(&known, &now)) {
+		*ret_kind = known_kind;
+		*ret_st = now;
+		return 0;
+	}
+	status = src_kind(&daemon->src, dir_fd, name, &now, &kind);
+	if (status)
+		return status;
+	if (kind == SRC_HIDDEN)
+		return -ENOENT;
+	*ret_kind = node_kind_of(kind);
+	*ret_st = now;
+	return 0;
+}
+
+void look_tell_error(const struct daemon *daemon, struct node *node,
+		     const char *deed, int error)
+{
+	struct bloscfs_diag why = { .err = BLOSCFS_ERR_IO, .chunk = -1 };
+	char path[PATH_MAX], what[64];
+
+	look_name(daemon, node, path);
+	snprintf(what, sizeof(what), "%s of the source failed", deed);
+	snprintf(why.text, sizeof(why.text), "%s", strerror(error));
+	log_fault(LEVEL_ERR, path, what, error, &why);
+}
+
+void look_tell_status(const char *path, struct bloscfs_file *file)
+{
+	char quoted[512];
+	struct bloscfs_diag why = { .chunk = -1 };
+
+	switch (bloscfs_file_status(file, &why)) {
+	case BLOSCFS_GOOD:
+		log_msg(LEVEL_INFO, "%s: opened",
+			log_quote(quoted, sizeof(quoted), path));
+		break;
+	case BLOSCFS_DAMAGED:
+		log_fault(LEVEL_WARN, path, "damaged, serving what can be "
+			  "decoded", 0, &why);
+		break;
+	case BLOSCFS_UNSUPPORTED:
+		log_fault(LEVEL_WARN, path, "not decodable by this build",
+			  0, &why);
+		break;
+	}
+}
+
+static int open_dir(struct daemon *daemon, const char *path,
+		    struct src_stat *st, struct bloscfs_file **ret_file,
+		    struct bloscfs_diag *why)
+{
+	enum bloscfs_err err;
+	int fd = src_open_dir(&daemon->src, -1, path, st);
+
+	if (fd < 0)
+		return fd;
+	err = bloscfs_open_dir(daemon->fs, fd, ret_file, why);
+	close(fd);
+	return -bloscfs_err_errno(err);
+}
+
+static int open_file(struct daemon *daemon, const char *path,
+		     struct src_stat *st, struct bloscfs_file **ret_file,
+		     struct bloscfs_diag *why)
+{
+	const char *slash = strrchr(path, '/');
+	enum bloscfs_err err;
+	int fd = src_open_file(&daemon->src, -1, path, st);
+
+	if (fd < 0)
+		return fd;
+	err = bloscfs_open(daemon->fs, fd, slash ? slash + 1 : path,
+			   daemon->opts->offset, daemon->opts->length,
+			   ret_file, why);
+	if (err != BLOSCFS_OK)
+		close(fd);
+	return -bloscfs_err_errno(err);
+}
+
+int look_open(struct daemon *daemon, const char *path,
+	      struct src_stat *ret_st, struct bloscfs_file **ret_file,
+	      struct bloscfs_diag *why)
+{
+	struct src_stat st;
+	int status = src_stat(&daemon->src, -1, path, &st);
+
+	*why = (struct bloscfs_diag){ .chunk = -1 };
+	if (!status)
+		status = S_ISDIR(st.mode) ?
+			 open_dir(daemon, path, &st, ret_file, why) :
+			 open_file(daemon, path, &st, ret_file, why);
+	if (!status)
+		*ret_st = st;
+	return status;
+}
+
+static int open_frame(struct daemon *daemon, struct node *node,
+		      const char *path, struct frame **ret_frame)
+{
+	struct bloscfs_diag why;
+	struct bloscfs_file *file;
+	struct frame *frame;
+	struct src_stat st;
+	int status = look_open(daemon, path, &st, &file, &why);
+
+	if (status && why.err == BLOSCFS_OK) {
+		status = look_as_stale(status);
+		if (status != -ESTALE && status != -EACCES)
+			look_tell_error(daemon, node, "open", -status);
+		return status;
+	}
+	if (why.err == BLOSCFS_ERR_NOT_FORMAT && node->parent)
+		return -ESTALE;
+	if (status) {
+		log_fault(LEVEL_ERR, path, "open of the container failed",
+			  -status, &why);
+		return status;
+	}
+	look_tell_status(path, file);
+	frame = tree_add_frame(&daemon->tree, node, &st, file);
+	if (!frame)
+		return -ENOMEM;
+	*ret_frame = frame;
+	return 0;
+}
+
+int look_frame(struct daemon *daemon, struct node *node,
+	       struct frame **ret_frame)
+{
+	struct node *container = tree_container(node);
+	char path[PATH_MAX];
+	struct frame *frame;
+	struct src_stat st;
+	int status = look_again(daemon, container, &st);
+
+	if (!status)
+		status = look_path(daemon, container, path);
+	if (status)
+		return status;
+	frame = tree_find_frame(&daemon->tree, container, &st);
+	if (!frame)
+		status = open_frame(daemon, container, path, &frame);
+	/* The one file of a mount may be gone while we still have it. */
+	if (status == -ESTALE && !container->parent) {
+		frame = tree_any_frame(&daemon->tree, container);
+		if (frame)
+			status = 0;
+	}
+	if (status)
+		return status;
+	if (node != container && node->entry.version != frame->version) {
+		tree_put_frame(&daemon->tree, frame);
+		return -ESTALE;
+	}
+	*ret_frame = frame;
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * look.h - nodes held against the source as it is now.
+ *
+ * Failures are -errno. -ESTALE makes the kernel look the path up again, so it
+ * is the answer wherever a node is no longer what its name stands for.
+ */
+#ifndef BFS_DAEMON_LOOK_H
+#define BFS_DAEMON_LOOK_H
+
+#include "daemon.h"
+
+#include <limits.h>
+
+/* Path of a node's file below the source; cap is PATH_MAX. */
+int look_path(const struct daemon *daemon, struct node *node, char *buf);
+/* The same to be told: through containers, and with a name for the root. */
+void look_name(const struct daemon *daemon, struct node *node, char *buf);
+
+/* Errors that mean that a path leads elsewhere now become -ESTALE. */
+int look_as_stale(int error);
+/* What a source node is now. -ESTALE if its name stands for something
+ * else. */
+int look_again(struct daemon *daemon, struct node *node,
+	       struct src_stat *ret_st);
+/* What name is in an open directory of the source; -ENOENT if hidden. */
+int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
+	    const char *name, enum node_kind *ret_kind,
+	    struct src_stat *ret_st);
+/* The opened container that node is or lies in, at its present version. */
+int look_frame(struct daemon *daemon, struct node *node,
+	       struct frame **ret_frame);
+
+/* Opens the container at path, be it a file or a directory. 0 or -errno; what
+ * the library says against it is in *why then, else why->err is 0. */
+int look_open(struct daemon *daemon, const char *path,
+	      struct src_stat *ret_st, struct bloscfs_file **ret_file,
+	      struct bloscfs_diag *why);
+/* Logs that the system refused something at the node's file. */
+void look_tell_error(const struct daemon *daemon, struct node *node,
+		     const char *deed, int error);
+/* Logs how a container was found when it was opened. */
+void look_tell_status(const char *path, struct bloscfs_file *file);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * main.c - bloscfs, the program: what the command line asks for.
+ */
+#include "info.h"
+#include "opts.h"
+#include "start.h"
+#include "unmount.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A closed descriptor 0 to 2 would become some file of ours. */
+static void fill_stdio(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd < 3);
+	if (fd > 2)
+		close(fd);
+}
+
+static enum exit_code unmount(const char *mountpoint)
+{
+	char error[2048];
+
+	if (unmount_run(mountpoint, error, sizeof(error)) == 0)
+		return EXIT_OK;
+	fprintf(stderr, "bloscfs: %s\n", error);
+	return EXIT_FAILED;
+}
+
+static enum exit_code run(const struct opts *opts)
+{
+	switch (opts->form) {
+	case FORM_MOUNT:
+		return start_mount(opts);
+	case FORM_INFO:
+		return info_print(opts);
+	case FORM_UNMOUNT:
+		return unmount(opts->words[0]);
+	case FORM_VERSION:
+		return info_version();
+	case FORM_HELP:
+		opts_help(stdout);
+		break;
+	}
+	return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	char error[1024] = "no memory to start; free some";
+	enum exit_code code = EXIT_USAGE;
+	struct opts opts;
+
+	fill_stdio();
+	if (opts_parse(&opts, argc, argv, error, sizeof(error)) == 0)
+		code = run(&opts);
+	else
+		fprintf(stderr, "bloscfs: %s\n", error);
+	opts_release(&opts);
+	return code;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mount.h - what a mount needs of the system around it: the mount point, the
+ * table of mounts, fusermount3, the kernel's settings.
+ *
+ * Errors come as one sentence for the user.
+ */
+#ifndef BFS_DAEMON_MOUNT_H
+#define BFS_DAEMON_MOUNT_H
+
+#include "opts.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mount_entry {
+	unsigned major, minor;
+	char type[64];
+};
+
+/* What is mounted on an absolute path; false if nothing is. */
+bool mount_find(const char *path, struct mount_entry *ret_entry);
+
+/* Whether a mount can be made. *ret_real is the mount point without symlinks,
+ * to be freed. 0 or -1. */
+int mount_check(const struct opts *opts, const char *mountpoint,
+		char **ret_real, char *error, size_t cap);
+
+/* The options for libfuse, to be freed; NULL on no memory. */
+char *mount_options(const struct opts *opts, const char *source);
+
+/* Takes the mount away: at once when lazy (its users keep what they have),
+ * else only if nobody uses it. 0 or -errno, with a reason. */
+int mount_detach(const char *path, bool lazy, char *reason, size_t cap);
+
+/* 0 or -errno. */
+int mount_set_readahead(unsigned major, unsigned minor, uint64_t len);
+
+#endif

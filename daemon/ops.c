@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ops.c - the answers to the kernel's requests, directories' apart (dirs.c).
+ *
+ * Every request is answered exactly once. Nothing is held locked while the
+ * source is read, a block decoded or a reply written.
+ */
+#include "dirs.h"
+#include "handle.h"
+#include "log.h"
+#include "look.h"
+#include "reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* More pieces than this are gathered; writev takes 1024 at most. */
+#define MAX_PIECES 512
+
+static struct daemon *daemon_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+/* READDIRPLUS always: a plain listing costs a little, "ls -l" gains much.
+ * No splicing: replies come from cached blocks, where it only costs. */
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	const struct daemon *daemon = userdata;
+
+	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO |
+				  FUSE_CAP_SPLICE_READ |
+				  FUSE_CAP_SPLICE_WRITE |
+				  FUSE_CAP_SPLICE_MOVE);
+	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS |
+				       FUSE_CAP_PARALLEL_DIROPS);
+	if (daemon->opts->immutable)
+		conn->want |= conn->capable & FUSE_CAP_CACHE_SYMLINKS;
+	conn->max_write = MAX_REQUEST;
+}
+
+static int lookup_in_source(struct daemon *daemon, struct node *parent,
+			    const char *name, struct fuse_entry_param *param)
+{
+	char path[PATH_MAX];
+	enum node_kind kind;
+	struct src_stat st;
+	uint64_t id, ino;
+	int dir_fd, status = look_path(daemon, parent, path);
+
+	if (status)
+		return status;
+	dir_fd = src_at(&daemon->src, -1, path, O_PATH | O_DIRECTORY);
+	if (dir_fd < 0)
+		return look_as_stale(dir_fd);
+	status = look_at(daemon, parent, dir_fd, name, &kind, &st);
+	close(dir_fd);
+	if (status == -ENOENT)
+		tree_drop(&daemon->tree, parent, name);
+	if (!status)
+		status = tree_enter_source(&daemon->tree, parent, name, kind,
+					   &st, &id, &ino);
+	if (status)
+		return status;
+	reply_param(daemon, id, param);
+	reply_attr_source(daemon, kind, &st, ino, &param->attr);
+	return 0;
+}
+
+static int lookup_in_frame(struct daemon *daemon, struct node *parent,
+			   const char *name, struct fuse_entry_param *param)
+{
+	struct bloscfs_node dir = handle_entry(parent);
+	struct entry entry;
+	struct frame *frame;
+	struct src_stat st;
+	uint64_t id, ino, container_ino;
+	bool open;
+	int status = look_frame(daemon, parent, &frame);
+
+	if (status)
+		return status;
+	status = -ENOENT;
+	if (bloscfs_lookup(frame->file, &dir, name, &entry.node)) {
+		bloscfs_stat(frame->file, &entry.node, &entry.attr);
+		entry.version = frame->version;
+		status = tree_enter_entry(&daemon->tree, parent, name, &entry,
+					  &id, &ino);
+	}
+	if (!status) {
+		/* Owner and rights may have changed since it was opened. */
+		tree_stat(&daemon->tree, tree_container(parent), &st,
+			  &container_ino, &open);
+		reply_param(daemon, id, param);
+		reply_attr_entry(daemon, &entry.attr, &st, ino, &param->attr);
+	}
+	tree_put_frame(&daemon->tree, frame);
+	return status;
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent_id, const char *name)
+{
+	struct daemon *daemon = daemon_of(req);
+	struct fuse_entry_param param = { 0 };
+	struct node *parent = tree_get(&daemon->tree, parent_id);
+	int status = -ESTALE;
+
+	if (parent && strlen(name) > NAME_MAX)
+		status = -ENAMETOOLONG;
+	else if (parent && (parent->kind == NODE_FRAME ||
+			    parent->kind == NODE_ENTRY))
+		status = lookup_in_frame(daemon, parent, name, &param);
+	else if (parent && parent->kind == NODE_DIR)
+		status = lookup_in_source(daemon, parent, name, &param);
+	else if (parent)
+		status = -ENOTDIR;
+	if (parent)
+		tree_put(&daemon->tree, parent);
+	if (status)
+		fuse_reply_err(req, -status);
+	else if (fuse_reply_entry(req, &param) == -ENOENT)
+		/* Interrupted: the kernel never heard of it. */
+		tree_forget(&daemon->tree, param.ino, 1);
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t id, uint64_t n_lookups)
+{
+	tree_forget(&daemon_of(req)->tree, id, n_lookups);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t n,
+			    struct fuse_forget_data *forgets)
+{
+	for (size_t i = 0; i < n; i++)
+		tree_forget(&daemon_of(req)->tree, forgets[i].ino,
+			    forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+/* Who has a file open keeps its attributes, whatever its name stands for by
+ * now. */
+static int find_attr(struct daemon *daemon, struct node *node,
+		     struct stat *attr)
+{
+	struct src_stat st, last;
+	uint64_t ino;
+	bool open;
+	int status = look_again(daemon, tree_container(node), &st);
+
+	tree_stat(&daemon->tree, node, &last, &ino, &open);
+	if (status && !open)
+		return status;
+	if (status)
+		st = last;
+	if (node->kind != NODE_ENTRY) {
+		reply_attr_source(daemon, (enum node_kind)node->kind, &st,
+				  ino, attr);
+		return 0;
+	}
+	if (!open && !tree_is_current(&daemon->tree, node))
+		return -ESTALE;
+	reply_attr_entry(daemon, &node->entry.attr, &st, ino, attr);
+	return 0;
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t id,
+		       struct fuse_file_info *fi)
+{
+	struct daemon *daemon = daemon_of(req);
+	struct node *node = tree_get(&daemon->tree, id);
+	struct stat attr;
+	int status = -ESTALE;
+
+	(void)fi;
+	if (node) {
+		status = find_attr(daemon, node, &attr);
+		tree_put(&daemon->tree, node);
+	}
+	if (status)
+		fuse_reply_err(req, -status);
+	else
+		fuse_reply_attr(req, &attr, daemon->timeout);
+}
+
+static int read_link(struct daemon *daemon, struct node *node, char *buf)
+{
+	char path[PATH_MAX];
+	ssize_t len;
+	int fd, status = look_path(daemon, node, path);
+
+	if (status)
+		return status;
+	fd = src_at(&daemon->src, -1, path, O_PATH);
+	if (fd < 0)
+		return look_as_stale(fd);
+	len = readlinkat(fd, "", buf, PATH_MAX);
+	/* No link any more is ENOENT here. */
+	status = len < 0 ? (errno == ENOENT ? -ESTALE : -errno) : 0;
+	close(fd);
+	if (!status && len == PATH_MAX)
+		return -ENAMETOOLONG;
+	if (!status)
+		buf[len] = '\0';
+	return status;
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t id)
+{
+	struct daemon *daemon = daemon_of(req);
+	struct node *node = tree_get(&daemon->tree, id);
+	char target[PATH_MAX];
+	int status = -ESTALE;
+
+	if (node) {
+		status = node->kind == NODE_LINK ?
+			 read_link(daemon, node, target) : -EINVAL;
+		tree_put(&daemon->tree, node);
+	}
+	if (status)
+		fuse_reply_err(req, -status);
+	else
+		fuse_reply_readlink(req, target);
+}
+
+/* The kernel's pages are good as long as the file is the one they came
+ * from. */
+static int open_plain(struct daemon *daemon, struct node *node,
+		      struct handle *handle, struct fuse_file_info *fi)
+{
+	char path[PATH_MAX];
+	struct src_stat looked, opened;
+	int status = look_again(daemon, node, &looked);
+
+	if (!status)
+		status = look_path(daemon, node, path);
+	if (status)
+		return status;
+	handle->fd = src_open_file(&daemon->src, -1, path, &opened);
+	if (handle->fd < 0)
+		return look_as_stale(handle->fd);
+	if (!src_same_content(&looked, &opened))
+		return -ESTALE;
+	fi->keep_cache = tree_note_open(&daemon->tree, node, &opened);
+	return 0;
+}
+
+static void tell_failure(const struct daemon *daemon, struct node *node,
+			 const char *deed, int error,
+			 const struct bloscfs_diag *why)
+{
+	struct node *container = tree_container(node);
+	char path[PATH_MAX], inner[PATH_MAX], what[PATH_MAX + 64];
+
+	look_name(daemon, container, path);
+	if (tree_path(node, inner, sizeof(inner)))
+		strcpy(inner, "?");
+	else if (container->parent)
+		memmove(inner, inner + strlen(path) + 1,
+			strlen(inner + strlen(path) + 1) + 1);
+	snprintf(what, sizeof(what), "%s of %s failed", deed, inner);
+	/* A changed source is nobody's fault. */
+	log_fault(error == ESTALE ? LEVEL_WARN : LEVEL_ERR, path, what, error,
+		  why);
+}
+
+static int open_entry(struct daemon *daemon, struct node *node,
+		      struct handle *handle, struct fuse_file_info *fi)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err;
+	int status = look_frame(daemon, node, &handle->frame);
+
+	if (status)
+		return status;
+	err = bloscfs_access(handle->frame->file, &node->entry.node, &why);
+	if (err != BLOSCFS_OK) {
+		tell_failure(daemon, node, "open", bloscfs_err_errno(err),
+			     &why);
+		return -bloscfs_err_errno(err);
+	}
+	/* A changed container has other nodes: these pages stay true. */
+	fi->keep_cache = 1;
+	return 0;
+}
+
+static int open_node(struct daemon *daemon, struct node *node,
+		     struct handle *handle, struct fuse_file_info *fi)
+{
+	if ((fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC)
+		return -EROFS;
+	switch ((enum node_kind)node->kind) {
+	case NODE_PLAIN:
+		return open_plain(daemon, node, handle, fi);
+	case NODE_ENTRY:
+		return node->entry.attr.is_dir ? -EISDIR :
+		       open_entry(daemon, node, handle, fi);
+	case NODE_DIR:
+	case NODE_FRAME:
+		return -EISDIR;
+	case NODE_LINK:
+		break;
+	}
+	return -ELOOP;
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct daemon *daemon = daemon_of(req);
+	struct node *node = tree_get(&daemon->tree, id);
+	struct handle *handle = NULL;
+	int status = -ESTALE;
+
+	if (node) {
+		handle = handle_new(daemon, node);
+		status = handle ? open_node(daemon, node, handle, fi) :
+				  -ENOMEM;
+		tree_put(&daemon->tree, node);
+	}
+	fi->fh = (uintptr_t)handle;
+	/* An interrupted open is never released by the kernel. */
+	if (status)
+		fuse_reply_err(req, -status);
+	else if (fuse_reply_open(req, fi) == -ENOENT)
+		status = -EINTR;
+	if (status && handle)
+		handle_put(daemon, handle);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t id,
+		       struct fuse_file_info *fi)
+{
+	(void)id;
+	handle_put(daemon_of(req), handle_of(fi));
+	fuse_reply_err(req, 0);
+}
+
+static void read_plain(fuse_req_t req, struct daemon *daemon,
+		       const struct handle *handle, size_t len, off_t off)
+{
+	int error;
+	char *buf = reply_buffer(len);
+	size_t done = 0;
+	ssize_t got = 1;
+
+	if (!buf) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	while (done < len && got > 0) {
+		got = pread(handle->fd, buf + done, len - done,
+			    off + (off_t)done);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0)
+			done += (size_t)got;
+	}
+	if (got >= 0) {
+		fuse_reply_buf(req, buf, done);
+		return;
+	}
+	error = errno;
+	look_tell_error(daemon, handle->node, "read", error);
+	fuse_reply_err(req, error);
+}
+
+static enum bloscfs_err send_gathered(fuse_req_t req,
+				      const struct handle *handle, void *buf,
+				      size_t len, off_t off,
+				      struct bloscfs_diag *why)
+{
+	size_t got;
+	enum bloscfs_err err = bloscfs_read(handle->frame->file,
+					    &handle->node->entry.node,
+					    (uint64_t)off, buf, len, &got,
+					    why);
+
+	if (err == BLOSCFS_OK)
+		fuse_reply_buf(req, buf, got);
+	return err;
+}
+
+static enum bloscfs_err send_pieces(fuse_req_t req,
+				    const struct handle *handle, void *buf,
+				    size_t len, off_t off,
+				    struct bloscfs_diag *why)
+{
+	struct bloscfs_pieces *pieces = reply_pieces();
+	const struct iovec *iov;
+	size_t n;
+	enum bloscfs_err err;
+
+	err = bloscfs_pin(handle->frame->file, &handle->node->entry.node,
+			  (uint64_t)off, buf, len, pieces, &iov, &n, why);
+	if (err != BLOSCFS_OK)
+		return err;
+	if (n <= MAX_PIECES)
+		fuse_reply_iov(req, iov, (int)n);
+	bloscfs_unpin(handle->frame->file, pieces);
+	return n <= MAX_PIECES ? BLOSCFS_OK :
+	       send_gathered(req, handle, buf, len, off, why);
+}
+
+static void read_entry(fuse_req_t req, struct daemon *daemon,
+		       const struct handle *handle, size_t len, off_t off)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
+	void *buf = reply_buffer(len);
+
+	if (buf)
+		err = send_pieces(req, handle, buf, len, off, &why);
+	if (err == BLOSCFS_OK)
+		return;
+	tell_failure(daemon, handle->node, "read", bloscfs_err_errno(err),
+		     &why);
+	fuse_reply_err(req, bloscfs_err_errno(err));
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
+		    struct fuse_file_info *fi)
+{
+	struct daemon *daemon = daemon_of(req);
+	struct handle *handle = handle_of(fi);
+
+	(void)id;
+	handle_ref(handle);
+	if (handle->frame)
+		read_entry(req, daemon, handle, len, off);
+	else
+		read_plain(req, daemon, handle, len, off);
+	handle_put(daemon, handle);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t id)
+{
+	struct statvfs st;
+
+	(void)id;
+	if (fstatvfs(daemon_of(req)->src.root_fd, &st) < 0) {
+		fuse_reply_err(req, errno);
+		return;
+	}
+	/* Nothing can be added here. */
+	st.f_bfree = st.f_bavail = 0;
+	st.f_ffree = st.f_favail = 0;
+	st.f_namemax = NAME_MAX;
+	fuse_reply_statfs(req, &st);
+}
+
+const struct fuse_lowlevel_ops daemon_ops = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.readlink = op_readlink,
+	.open = op_open,
+	.read = op_read,
+	.release = op_release,
+	.opendir = dirs_open,
+	.readdir = dirs_read,
+	.readdirplus = dirs_read_plus,
+	.releasedir = op_release,
+	.statfs = op_statfs,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * opts.h - the command line: one table of options, which parsing and --help
+ * share. Parsing touches no file and prints nothing.
+ */
+#ifndef BFS_DAEMON_OPTS_H
+#define BFS_DAEMON_OPTS_H
+
+#include "log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum form {
+	FORM_MOUNT,
+	FORM_INFO,
+	FORM_UNMOUNT,
+	FORM_VERSION,
+	FORM_HELP,
+};
+
+struct opts {
+	enum form form;
+	char **words;		/* what is no option; points into argv */
+	size_t n_words;
+	bool foreground;
+
+	uint64_t cache_size;
+	uint64_t max_memory;
+	uint64_t readahead;
+	uint64_t threads;
+	char *views;
+
+	bool has_uid, has_gid;
+	uid_t uid;
+	gid_t gid;
+	mode_t fmask, dmask;
+
+	double attr_timeout;	/* seconds; negative: the default */
+	bool immutable;
+	uint64_t offset, length;
+
+	enum log_level log_level;
+	char *log_file;
+	bool syslog;
+	uint64_t idle_timeout;	/* seconds; 0: never */
+	int notify_fd;		/* -1: none */
+
+	char *fsname;
+	bool allow_other, allow_root, auto_unmount;
+	char *fuse;		/* libfuse's own options, comma between */
+};
+
+/* 0, or -EINVAL with one sentence in error, or -ENOMEM. The texts in opts
+ * are freed by opts_release, after failure too. */
+int opts_parse(struct opts *opts, int argc, char **argv, char *error,
+	       size_t error_cap);
+void opts_release(struct opts *opts);
+/* The text of --help. */
+void opts_help(FILE *out);
+
+#endif

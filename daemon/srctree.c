@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * srctree.c - access below SOURCE by openat2, or component by component on
+ * kernels without it.
+ */
+#include "srctree.h"
+
+#include "bloscfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A FIFO must not block us, a terminal must not become ours. */
+#define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+
+static int open_beneath(int base, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_MAGICLINKS,
+	};
+	long fd;
+
+	do {
+		fd = syscall(SYS_openat2, base, path, &how, sizeof(how));
+	} while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int open_component(int base, const char *name, int flags)
+{
+	int fd;
+
+	if (strcmp(name, "..") == 0)
+		return -EXDEV;
+	fd = openat(base, name, flags | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}
+
+static int walk(int base, const char *path, int flags)
+{
+	char name[NAME_MAX + 1];
+	const char *slash;
+	int dir = base, next;
+
+	while ((slash = strchr(path, '/'))) {
+		if ((size_t)(slash - path) > NAME_MAX)
+			next = -ENAMETOOLONG;
+		else {
+			memcpy(name, path, (size_t)(slash - path));
+			name[slash - path] = '\0';
+			next = open_component(dir, name,
+					      O_PATH | O_DIRECTORY);
+		}
+		if (dir != base)
+			close(dir);
+		if (next < 0)
+			return next;
+		dir = next;
+		path = slash + 1;
+	}
+	next = open_component(dir, path, flags);
+	if (dir != base)
+		close(dir);
+	return next;
+}
+
+int src_at(const struct src *src, int base, const char *path, int flags)
+{
+	if (base < 0)
+		base = src->root_fd;
+	if (*path == '\0')
+		path = ".";
+	return src->plain_walk ? walk(base, path, flags) :
+				 open_beneath(base, path, flags);
+}
+
+/* The file that a directory must have to be a container. */
+#define INDEX_NAME "chunks.b2frame"
+
+static void convert(struct src_stat *to, const struct stat *from)
+{
+	*to = (struct src_stat){
+		.dev = from->st_dev, .ino = from->st_ino,
+		.size = (uint64_t)from->st_size,
+		.blocks = (uint64_t)from->st_blocks,
+		.mtime_sec = from->st_mtim.tv_sec,
+		.mtime_nsec = (uint32_t)from->st_mtim.tv_nsec,
+		.mode = from->st_mode, .uid = from->st_uid,
+		.gid = from->st_gid, .nlink = (uint32_t)from->st_nlink,
+		.blksize = (uint32_t)from->st_blksize,
+	};
+}
+
+static void add_index(struct src_stat *to, int dir_fd)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, INDEX_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return;
+	to->index_mode = st.st_mode;
+	to->size = (uint64_t)st.st_size;
+	to->mtime_sec = st.st_mtim.tv_sec;
+	to->mtime_nsec = (uint32_t)st.st_mtim.tv_nsec;
+}
+
+/* What an open descriptor is. */
+static int stat_fd(int fd, struct src_stat *ret_stat)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	convert(ret_stat, &st);
+	if (S_ISDIR(st.st_mode))
+		add_index(ret_stat, fd);
+	return 0;
+}
+
+int src_stat(const struct src *src, int base, const char *path,
+	     struct src_stat *ret_stat)
+{
+	struct stat st;
+	int fd, status;
+
+	if (base >= 0 && !strchr(path, '/')) {
+		/* One component cannot lead anywhere else. */
+		if (fstatat(base, path, &st, AT_SYMLINK_NOFOLLOW |
+			    AT_NO_AUTOMOUNT) < 0)
+			return -errno;
+		if (!S_ISDIR(st.st_mode)) {
+			convert(ret_stat, &st);
+			return 0;
+		}
+	}
+	fd = src_at(src, base, path, O_PATH);
+	if (fd < 0)
+		return fd;
+	status = stat_fd(fd, ret_stat);
+	close(fd);
+	return status;
+}
+
+/* type: what it must be. */
+static int open_as(const struct src *src, int base, const char *path,
+		   int flags, mode_t type, struct src_stat *ret_stat)
+{
+	struct src_stat st;
+	int fd = src_at(src, base, path, flags), status;
+
+	if (fd < 0)
+		return fd;
+	status = stat_fd(fd, &st);
+	if (!status && (st.mode & S_IFMT) != type)
+		status = -ESTALE;
+	if (status) {
+		close(fd);
+		return status;
+	}
+	*ret_stat = st;
+	return fd;
+}
+
+int src_open_file(const struct src *src, int base, const char *path,
+		  struct src_stat *ret_stat)
+{
+	return open_as(src, base, path, FILE_FLAGS, S_IFREG, ret_stat);
+}
+
+int src_open_dir(const struct src *src, int base, const char *path,
+		 struct src_stat *ret_stat)
+{
+	return open_as(src, base, path, O_RDONLY | O_DIRECTORY, S_IFDIR,
+		       ret_stat);
+}
+
+uint32_t src_read_bits(const struct src_stat *stat)
+{
+	if (!S_ISDIR(stat->mode))
+		return stat->mode & 0444;
+	/* To read the files within, a directory must be passed. */
+	return stat->index_mode & (stat->mode & 0111) << 2;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+
+	return len >= end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+bool src_hides(const struct src *src, int dir_fd, const char *name)
+{
+	struct stat st;
+
+	if (ends_in(name, ".b2lock"))
+		return true;
+	if (!src->hide_name || strcmp(name, src->hide_name) != 0)
+		return false;
+	return fstat(dir_fd, &st) == 0 && st.st_dev == src->hide_dev &&
+	       st.st_ino == src->hide_ino;
+}
+
+static enum bloscfs_err probe(int fd, const char *path, bool is_dir)
+{
+	const char *name = strrchr(path, '/'), *format;
+
+	return is_dir ? bloscfs_probe_dir(fd, &format) :
+	       bloscfs_probe(fd, name ? name + 1 : path, &format);
+}
+
+static int look_inside(const struct src *src, int base, const char *path,
+		       bool is_dir, enum src_kind *ret_kind)
+{
+	enum src_kind otherwise = is_dir ? SRC_DIR : SRC_PLAIN;
+	struct src_stat st;
+	enum bloscfs_err err;
+	int fd = is_dir ? src_open_dir(src, base, path, &st) :
+			  src_open_file(src, base, path, &st);
+
+	if (fd == -EACCES || fd == -EPERM) {
+		*ret_kind = otherwise;
+		return 0;
+	}
+	if (fd < 0)
+		return fd;
+	err = probe(fd, path, is_dir);
+	close(fd);
+	if (err != BLOSCFS_OK && err != BLOSCFS_ERR_NOT_FORMAT)
+		return -bloscfs_err_errno(err);
+	*ret_kind = err == BLOSCFS_OK ? SRC_FRAME : otherwise;
+	return 0;
+}
+
+int src_kind(const struct src *src, int base, const char *path,
+	     const struct src_stat *stat, enum src_kind *ret_kind)
+{
+	if (S_ISREG(stat->mode) ||
+	    (S_ISDIR(stat->mode) && stat->index_mode))
+		return look_inside(src, base, path, S_ISDIR(stat->mode),
+				   ret_kind);
+	if (S_ISDIR(stat->mode))
+		*ret_kind = SRC_DIR;
+	else if (S_ISLNK(stat->mode))
+		*ret_kind = SRC_LINK;
+	else
+		*ret_kind = SRC_HIDDEN;
+	return 0;
+}
+
+bool src_same_file(const struct src_stat *a, const struct src_stat *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+bool src_same_content(const struct src_stat *a, const struct src_stat *b)
+{
+	return src_same_file(a, b) && a->size == b->size &&
+	       a->mtime_sec == b->mtime_sec &&
+	       a->mtime_nsec == b->mtime_nsec &&
+	       !a->index_mode == !b->index_mode;
+}
+
+bool src_same_rights(const struct src_stat *a, const struct src_stat *b)
+{
+	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	       a->index_mode == b->index_mode;
+}
+
+/* Splits an absolute path into an open directory and a name. */
+static int open_parent(const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash == path ? 1 : (size_t)(slash - path);
+	char *parent = strndup(path, len);
+	int fd;
+
+	if (!parent)
+		return -ENOMEM;
+	fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES)
+		fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = fd < 0 ? -errno : fd;
+	free(parent);
+	*ret_name = slash + 1;
+	return fd;
+}
+
+static int open_root(struct src *src, const char *path, bool is_dir)
+{
+	const char *name;
+	int fd;
+
+	if (is_dir) {
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	fd = open_parent(path, &name);
+	if (fd < 0)
+		return fd;
+	src->file = strdup(name);
+	if (!src->file) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return fd;
+}
+
+/* Some sandboxes answer EPERM where the call is unknown to them. */
+static bool lacks_openat2(int root_fd)
+{
+	int fd = open_beneath(root_fd, ".", O_PATH);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -ENOSYS || fd == -EPERM;
+}
+
+int src_open(struct src *src, const char *path)
+{
+	struct stat st;
+	char *real = realpath(path, NULL);
+	int fd;
+
+	*src = (struct src){ .root_fd = -1 };
+	if (!real)
+		return -errno;
+	if (stat(real, &st) < 0)
+		fd = -errno;
+	else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		fd = -ENOTSUP;
+	else
+		fd = open_root(src, real, S_ISDIR(st.st_mode));
+	free(real);
+	if (fd < 0)
+		return fd;
+	src->root_fd = fd;
+	src->plain_walk = lacks_openat2(fd);
+	return 0;
+}
+
+void src_close(struct src *src)
+{
+	if (src->root_fd >= 0)
+		close(src->root_fd);
+	free(src->file);
+	free(src->hide_name);
+	*src = (struct src){ .root_fd = -1 };
+}
+
+int src_hide(struct src *src, const char *mountpoint)
+{
+	const char *name;
+	struct stat st;
+	int fd = open_parent(mountpoint, &name), status = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		status = -errno;
+	close(fd);
+	if (status)
+		return status;
+	src->hide_name = strdup(name);
+	if (!src->hide_name)
+		return -ENOMEM;
+	src->hide_dev = st.st_dev;
+	src->hide_ino = st.st_ino;
+	return 0;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * start.c - opens the source, checks the mount point, goes to the background.
+ *
+ * All that can fail without the mount fails before the fork. The parent
+ * waits at a pipe for the child's word, then asks the mount itself, and only
+ * then returns. The library starts its threads when first needed, so none is
+ * lost in the fork.
+ */
+#include "start.h"
+
+#include "log.h"
+#include "look.h"
+#include "mount.h"
+#include "serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ERROR_CAP 2048
+#define MAX_IDLE_FRAMES 256
+#define DEFAULT_TIMEOUT 5
+#define IMMUTABLE_TIMEOUT 86400
+
+__attribute__((format(printf, 2, 3)))
+static enum exit_code fail(enum exit_code code, const char *fmt, ...)
+{
+	char text[ERROR_CAP];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fprintf(stderr, "bloscfs: %s\n", text);
+	return code;
+}
+
+/* Every opened container and every open plain file holds a descriptor. */
+static size_t raise_file_limit(void)
+{
+	struct rlimit limit;
+	size_t quarter;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return MAX_IDLE_FRAMES / 4;
+	if (limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	quarter = limit.rlim_cur / 4;
+	return quarter < MAX_IDLE_FRAMES ? quarter : MAX_IDLE_FRAMES;
+}
+
+static enum exit_code make_library(struct daemon *daemon)
+{
+	const struct opts *opts = daemon->opts;
+	struct bloscfs_options options = {
+		.size = sizeof(options), .cache_size = opts->cache_size,
+		.max_memory = opts->max_memory,
+		.threads = (unsigned)opts->threads, .views = opts->views,
+	};
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err = bloscfs_new(&options, &daemon->fs, &why);
+
+	if (err == BLOSCFS_ERR_INVALID)
+		return fail(EXIT_USAGE, "wrong options: %s; bloscfs "
+			    "--version lists the views", why.text);
+	if (err != BLOSCFS_OK)
+		return fail(EXIT_FAILED, "cannot start: %s; try smaller "
+			    "limits", why.text);
+	return EXIT_OK;
+}
+
+static enum exit_code open_source(struct daemon *daemon, const char *source)
+{
+	int status = src_open(&daemon->src, source);
+
+	if (status == -ENOENT)
+		return fail(EXIT_SOURCE, "'%s' does not exist; give a "
+			    "directory or a container file", source);
+	if (status == -ENOTSUP)
+		return fail(EXIT_SOURCE, "'%s' is neither a directory nor a "
+			    "regular file; give one of these", source);
+	if (status)
+		return fail(EXIT_SOURCE, "cannot open '%s': %s; give a "
+			    "directory or a container file that you may read",
+			    source, strerror(-status));
+	if (!daemon->src.file && (daemon->opts->offset ||
+				  daemon->opts->length))
+		return fail(EXIT_USAGE, "offset and length are for one "
+			    "container file, but '%s' is a directory; leave "
+			    "them out", source);
+	return EXIT_OK;
+}
+
+static enum exit_code open_tree(struct daemon *daemon, size_t max_idle,
+				const struct src_stat *st)
+{
+	if (tree_init(&daemon->tree, NODE_DIR, st, max_idle))
+		return fail(EXIT_FAILED, "no memory to start; free some");
+	return EXIT_OK;
+}
+
+/* SOURCE is one container, a file or a directory: it must be one now. */
+static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
+				  const char *source)
+{
+	const char *path = daemon->src.file ? daemon->src.file : "";
+	struct bloscfs_diag why;
+	struct bloscfs_file *file;
+	struct frame *frame;
+	struct src_stat st;
+	int status = look_open(daemon, path, &st, &file, &why);
+
+	if (status && why.err == BLOSCFS_OK)
+		return fail(EXIT_SOURCE, "cannot read '%s': %s; ask for "
+			    "permission to read it", source,
+			    strerror(-status));
+	if (status)
+		return fail(EXIT_SOURCE, "'%s' is not a container that "
+			    "bloscfs knows: %s, offset %llu; check the file",
+			    source, why.text[0] ? why.text :
+			    bloscfs_err_name(why.err),
+			    (unsigned long long)why.off);
+	look_tell_status(*path ? path : ".", file);
+	if (tree_init(&daemon->tree, NODE_FRAME, &st, max_idle)) {
+		bloscfs_close(file);
+		return fail(EXIT_FAILED, "no memory to start; free some");
+	}
+	frame = tree_add_frame(&daemon->tree, daemon->tree.root, &st, file);
+	if (!frame)
+		return fail(EXIT_FAILED, "no memory to start; free some");
+	tree_put_frame(&daemon->tree, frame);
+	return EXIT_OK;
+}
+
+static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
+				const char *source)
+{
+	enum src_kind kind = SRC_FRAME;
+	struct src_stat st;
+	int status = 0;
+
+	if (!daemon->src.file) {
+		status = src_stat(&daemon->src, -1, "", &st);
+		if (!status)
+			status = src_kind(&daemon->src, -1, "", &st, &kind);
+	}
+	if (status)
+		return fail(EXIT_SOURCE, "cannot look into '%s': %s; give "
+			    "another", source, strerror(-status));
+	return kind == SRC_FRAME ? open_single(daemon, max_idle, source) :
+				   open_tree(daemon, max_idle, &st);
+}
+
+static enum exit_code check_point(struct daemon *daemon, const char *point)
+{
+	char error[ERROR_CAP];
+	int status;
+
+	if (mount_check(daemon->opts, point, &daemon->mountpoint, error,
+			sizeof(error)))
+		return fail(EXIT_FAILED, "%s", error);
+	status = src_hide(&daemon->src, daemon->mountpoint);
+	if (status)
+		return fail(EXIT_FAILED, "cannot look at the directory above "
+			    "'%s': %s; choose another mount point", point,
+			    strerror(-status));
+	return EXIT_OK;
+}
+
+static enum exit_code open_log(const struct opts *opts)
+{
+	int status = 0;
+
+	log_set_level(opts->log_level);
+	if (opts->log_file)
+		status = log_open(LOG_TO_FILE, opts->log_file);
+	else if (opts->syslog)
+		status = log_open(LOG_TO_SYSLOG, NULL);
+	if (status)
+		return fail(EXIT_FAILED, "cannot write the log '%s': %s; "
+			    "give another log_file", opts->log_file,
+			    strerror(-status));
+	if (opts->notify_fd >= 0 && fcntl(opts->notify_fd, F_GETFD) < 0)
+		return fail(EXIT_USAGE, "notify_fd=%d is not an open "
+			    "descriptor; open it for bloscfs first",
+			    opts->notify_fd);
+	return EXIT_OK;
+}
+
+/* All but the mount itself, cheapest and most likely faults first. */
+static enum exit_code prepare(struct daemon *daemon)
+{
+	const struct opts *opts = daemon->opts;
+	size_t max_idle = raise_file_limit();
+	enum exit_code code = make_library(daemon);
+
+	if (!code)
+		code = open_log(opts);
+	if (!code)
+		code = open_source(daemon, opts->words[0]);
+	if (!code)
+		code = open_root(daemon, max_idle, opts->words[0]);
+	if (!code)
+		code = check_point(daemon, opts->words[1]);
+	if (opts->attr_timeout >= 0)
+		daemon->timeout = opts->attr_timeout;
+	else
+		daemon->timeout = opts->immutable ? IMMUTABLE_TIMEOUT :
+						    DEFAULT_TIMEOUT;
+	return code;
+}
+
+static void release(struct daemon *daemon)
+{
+	if (daemon->tree.root)
+		tree_release(&daemon->tree);
+	src_close(&daemon->src);
+	if (daemon->fs)
+		bloscfs_free(daemon->fs);
+	free(daemon->mountpoint);
+	log_close();
+}
+
+static void notify(const struct opts *opts)
+{
+	if (opts->notify_fd < 0)
+		return;
+	if (write(opts->notify_fd, "\n", 1) != 1)
+		log_msg(LEVEL_WARN, "cannot write to notify_fd: %s",
+			strerror(errno));
+	close(opts->notify_fd);
+}
+
+static bool told_in_foreground(void *arg, const char *error)
+{
+	if (error) {
+		fail(EXIT_FAILED, "%s", error);
+		return false;
+	}
+	notify(arg);
+	return true;
+}
+
+/* What the child tells its waiting parent through. */
+struct word {
+	const struct opts *opts;
+	int fd;
+};
+
+static void close_stdio(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; null >= 0 && fd < 3; fd++) {
+		if (fd != null)
+			dup2(null, fd);
+	}
+	if (null > 2)
+		close(null);
+}
+
+/* One byte for good; a sentence otherwise. */
+static bool told_in_background(void *arg, const char *error)
+{
+	struct word *word = arg;
+	size_t len = error ? strlen(error) : 1;
+	bool heard = write(word->fd, error ? error : "", len) ==
+		     (ssize_t)len;
+
+	close(word->fd);
+	if (error)
+		return false;
+	notify(word->opts);
+	close_stdio();
+	return heard;
+}
+
+static int run_child(struct daemon *daemon, const char *source, int fd)
+{
+	struct word word = { .opts = daemon->opts, .fd = fd };
+	int status;
+
+	setsid();
+	/* What goes wrong until it is mounted reaches the parent. */
+	if (!daemon->opts->log_file && !daemon->opts->syslog)
+		log_open(LOG_TO_SYSLOG, NULL);
+	if (chdir("/") < 0)
+		log_msg(LEVEL_WARN, "cannot leave the working directory");
+	status = serve_run(daemon, source, told_in_background, &word);
+	release(daemon);
+	return status ? EXIT_FAILED : EXIT_OK;
+}
+
+static enum exit_code await_child(pid_t pid, int fd, const char *mountpoint)
+{
+	char word[ERROR_CAP];
+	size_t len = 0;
+	ssize_t got;
+	struct stat st;
+
+	while (len < sizeof(word) - 1 &&
+	       ((got = read(fd, word + len, sizeof(word) - 1 - len)) > 0 ||
+		(got < 0 && errno == EINTR)))
+		len += got > 0 ? (size_t)got : 0;
+	word[len] = '\0';
+	close(fd);
+	if (len == 0)
+		return fail(EXIT_FAILED, "the daemon ended before it "
+			    "mounted; see the log");
+	if (word[0])
+		return fail(EXIT_FAILED, "%s", word);
+	if (stat(mountpoint, &st) == 0)
+		return EXIT_OK;
+	fail(EXIT_FAILED, "the mount on '%s' does not answer: %s; see the "
+	     "log", mountpoint, strerror(errno));
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+	return EXIT_FAILED;
+}
+
+static enum exit_code run_background(struct daemon *daemon,
+				     const char *source)
+{
+	enum exit_code code;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail(EXIT_FAILED, "cannot make a pipe: %s; close some "
+			    "files", strerror(errno));
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		_exit(run_child(daemon, source, ends[1]));
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return fail(EXIT_FAILED, "cannot fork: %s; end some "
+			    "processes", strerror(errno));
+	}
+	code = await_child(pid, ends[0], daemon->mountpoint);
+	return code;
+}
+
+enum exit_code start_mount(const struct opts *opts)
+{
+	struct daemon daemon = { .opts = opts, .src.root_fd = -1 };
+	const char *source = opts->words[0];
+	char *real = NULL;
+	enum exit_code code = prepare(&daemon);
+
+	if (!code && source[0] != '/') {
+		real = realpath(source, NULL);
+		source = real ? real : source;
+	}
+	if (code)
+		;
+	else if (!opts->foreground)
+		code = run_background(&daemon, source);
+	else if (serve_run(&daemon, source, told_in_foreground,
+			   (void *)opts))
+		code = EXIT_FAILED;
+	release(&daemon);
+	free(real);
+	return code;
+}

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree.c - nodes: slots, names, counts.
+ *
+ * No lock is held over I/O: callers look at the source first and tell the
+ * tree what they found. Opened containers are tree_frames.c's.
+ */
+#include "tree.h"
+
+#include "tree_frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOT_SLOT 1		/* FUSE's root id is 1 */
+#define MAX_SLOTS UINT32_MAX
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+uint64_t tree_ino(const struct src_stat *st, enum node_kind kind,
+		  const struct bloscfs_node *entry)
+{
+	uint64_t ino = mix(st->ino + mix(st->dev + 1));
+
+	/* Containers and plain files never share a number's meaning. */
+	ino = mix(ino + kind);
+	if (entry) {
+		ino = mix(ino + ((uint64_t)entry->view << 16) + entry->kind);
+		ino = mix(ino + entry->index);
+	}
+	return ino < 2 ? ino + 2 : ino;
+}
+
+static uint32_t hash_name(uint64_t parent_id, const char *name)
+{
+	uint64_t key = mix(parent_id);
+
+	for (const unsigned char *s = (const unsigned char *)name; *s; s++)
+		key = (key ^ *s) * UINT64_C(0x100000001b3);
+	return (uint32_t)mix(key);
+}
+
+static struct node **bucket_of(struct tree *tree, uint32_t hash)
+{
+	return &tree->buckets[hash & (tree->n_buckets - 1)];
+}
+
+static struct node *find_name(struct tree *tree, const struct node *parent,
+			      const char *name)
+{
+	uint32_t hash = hash_name(parent->id, name);
+	struct node *node = *bucket_of(tree, hash);
+
+	while (node && !(node->hash == hash && node->parent == parent &&
+			 strcmp(node->name, name) == 0))
+		node = node->next;
+	return node;
+}
+
+/* Failing to grow costs time only. */
+static void grow_buckets(struct tree *tree)
+{
+	size_t n_old = tree->n_buckets;
+	struct node **old = tree->buckets, *node, **bucket;
+	struct node **grown = calloc(2 * n_old, sizeof(*grown));
+
+	if (!grown)
+		return;
+	tree->buckets = grown;
+	tree->n_buckets = 2 * n_old;
+	for (size_t i = 0; i < n_old; i++) {
+		while ((node = old[i])) {
+			old[i] = node->next;
+			bucket = bucket_of(tree, node->hash);
+			node->next = *bucket;
+			*bucket = node;
+		}
+	}
+	free(old);
+}
+
+static void hash_node(struct tree *tree, struct node *node)
+{
+	struct node **bucket;
+
+	if (tree->n_nodes > tree->n_buckets)
+		grow_buckets(tree);
+	node->hash = hash_name(node->parent->id, node->name);
+	bucket = bucket_of(tree, node->hash);
+	node->next = *bucket;
+	*bucket = node;
+	node->hashed = true;
+}
+
+static void unhash_node(struct tree *tree, struct node *node)
+{
+	struct node **at;
+
+	if (!node->hashed)
+		return;
+	at = bucket_of(tree, node->hash);
+	while (*at != node)
+		at = &(*at)->next;
+	*at = node->next;
+	node->hashed = false;
+}
+
+static int grow_slots(struct tree *tree)
+{
+	size_t n_old = tree->n_slots, n_new = n_old ? 2 * n_old : 64;
+	struct slot *grown;
+
+	if (n_new > MAX_SLOTS)
+		return -ENOMEM;
+	grown = realloc(tree->slots, n_new * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	tree->slots = grown;
+	tree->n_slots = n_new;
+	if (n_old == 0)
+		n_old = ROOT_SLOT + 1;	/* 0 is never a node */
+	for (size_t i = n_new; i-- > n_old;) {
+		grown[i] = (struct slot){
+			.next_free = tree->first_free,
+		};
+		tree->first_free = (uint32_t)i;
+	}
+	return 0;
+}
+
+static int take_slot(struct tree *tree, struct node *node)
+{
+	uint32_t i;
+
+	if (!tree->first_free) {
+		int error = grow_slots(tree);
+
+		if (error)
+			return error;
+	}
+	i = tree->first_free;
+	tree->first_free = tree->slots[i].next_free;
+	tree->slots[i].node = node;
+	node->id = (uint64_t)tree->slots[i].generation << 32 | i;
+	return 0;
+}
+
+static void free_slot(struct tree *tree, uint64_t id)
+{
+	uint32_t i = (uint32_t)id;
+
+	tree->slots[i].node = NULL;
+	/* A slot whose generations are used up is never used again. */
+	if (++tree->slots[i].generation == 0)
+		return;
+	tree->slots[i].next_free = tree->first_free;
+	tree->first_free = i;
+}
+
+static struct node *make_node(const char *name, enum node_kind kind)
+{
+	size_t len = strlen(name) + 1;
+	struct node *node = calloc(1, sizeof(*node) + len);
+
+	if (!node)
+		return NULL;
+	memcpy(node->name, name, len);
+	node->kind = (uint8_t)kind;
+	return node;
+}
+
+/* A new node below parent, hashed and with one lookup. */
+static struct node *add_node(struct tree *tree, struct node *parent,
+			     const char *name, enum node_kind kind)
+{
+	struct node *node = make_node(name, kind);
+
+	if (!node || take_slot(tree, node)) {
+		free(node);
+		return NULL;
+	}
+	node->parent = parent;
+	parent->refs++;
+	node->n_lookups = 1;
+	tree->n_nodes++;
+	hash_node(tree, node);
+	return node;
+}
+
+/* Frees a node that nothing holds, and then its parents alike. Containers
+ * to close come back as a list. */
+static struct frame *reap(struct tree *tree, struct node *node)
+{
+	struct frame *closing = NULL;
+	struct node *parent;
+
+	while (node && node->parent && !node->refs && !node->n_lookups) {
+		parent = node->parent;
+		if (node->kind == NODE_FRAME)
+			frames_detach(tree, node, &closing);
+		unhash_node(tree, node);
+		free_slot(tree, node->id);
+		free(node);
+		tree->n_nodes--;
+		parent->refs--;
+		node = parent;
+	}
+	return closing;
+}
+
+int tree_init(struct tree *tree, enum node_kind kind,
+	      const struct src_stat *st, size_t max_idle)
+{
+	*tree = (struct tree){ .max_idle = max_idle, .n_buckets = 64 };
+	pthread_mutex_init(&tree->lock, NULL);
+	tree->buckets = calloc(tree->n_buckets, sizeof(*tree->buckets));
+	tree->root = make_node("", kind);
+	if (!tree->buckets || !tree->root || grow_slots(tree)) {
+		tree_release(tree);
+		return -ENOMEM;
+	}
+	tree->slots[0] = (struct slot){ 0 };
+	tree->slots[ROOT_SLOT] = (struct slot){ .node = tree->root };
+	tree->root->id = ROOT_SLOT;
+	tree->root->st_ino = 1;
+	tree->root->st = *st;
+	tree->n_nodes = 1;
+	return 0;
+}
+
+void tree_release(struct tree *tree)
+{
+	struct node *node;
+
+	for (size_t i = ROOT_SLOT; tree->slots && i < tree->n_slots; i++) {
+		struct frame *closing = NULL;
+
+		node = tree->slots[i].node;
+		if (!node)
+			continue;
+		if (node->kind == NODE_FRAME)
+			frames_detach(tree, node, &closing);
+		frames_close(closing);
+		if (node != tree->root)
+			free(node);
+	}
+	free(tree->root);
+	free(tree->slots);
+	free(tree->buckets);
+	pthread_mutex_destroy(&tree->lock);
+	*tree = (struct tree){ 0 };
+}
+
+static struct node *node_of(struct tree *tree, uint64_t id)
+{
+	uint32_t i = (uint32_t)id;
+
+	if (i >= tree->n_slots || tree->slots[i].generation != id >> 32)
+		return NULL;
+	return tree->slots[i].node;
+}
+
+struct node *tree_get(struct tree *tree, uint64_t id)
+{
+	struct node *node;
+
+	pthread_mutex_lock(&tree->lock);
+	node = node_of(tree, id);
+	if (node)
+		node->refs++;
+	pthread_mutex_unlock(&tree->lock);
+	return node;
+}
+
+void tree_put(struct tree *tree, struct node *node)
+{
+	struct frame *closing;
+
+	pthread_mutex_lock(&tree->lock);
+	node->refs--;
+	closing = reap(tree, node);
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
+}
+
+void tree_opened(struct tree *tree, struct node *node)
+{
+	pthread_mutex_lock(&tree->lock);
+	node->refs++;
+	node->n_opens++;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+void tree_closed(struct tree *tree, struct node *node)
+{
+	pthread_mutex_lock(&tree->lock);
+	node->n_opens--;
+	pthread_mutex_unlock(&tree->lock);
+	tree_put(tree, node);
+}
+
+void tree_forget(struct tree *tree, uint64_t id, uint64_t n_lookups)
+{
+	struct frame *closing = NULL;
+	struct node *node;
+
+	pthread_mutex_lock(&tree->lock);
+	node = node_of(tree, id);
+	if (node) {
+		node->n_lookups -= n_lookups < node->n_lookups ?
+				   n_lookups : node->n_lookups;
+		closing = reap(tree, node);
+	}
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
+}
+
+bool tree_known(struct tree *tree, struct node *parent, const char *name,
+		enum node_kind *ret_kind, struct src_stat *ret_st)
+{
+	struct node *node;
+
+	pthread_mutex_lock(&tree->lock);
+	node = find_name(tree, parent, name);
+	if (node && node->kind != NODE_ENTRY) {
+		*ret_kind = (enum node_kind)node->kind;
+		*ret_st = node->st;
+	}
+	pthread_mutex_unlock(&tree->lock);
+	return node && node->kind != NODE_ENTRY;
+}
+
+/* With the lock held. */
+static void set_stat(struct tree *tree, struct node *node,
+		     const struct src_stat *st, struct frame **closing)
+{
+	if (node->kind == NODE_FRAME && !src_same_content(&node->st, st)) {
+		frames_detach(tree, node, closing);
+		node->version++;
+	}
+	node->st = *st;
+	if (node != tree->root)
+		node->st_ino = tree_ino(st, (enum node_kind)node->kind, NULL);
+}
+
+void tree_update(struct tree *tree, struct node *node,
+		 const struct src_stat *st)
+{
+	struct frame *closing = NULL;
+
+	pthread_mutex_lock(&tree->lock);
+	set_stat(tree, node, st, &closing);
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
+}
+
+bool tree_note_open(struct tree *tree, struct node *node,
+		    const struct src_stat *st)
+{
+	uint64_t now = mix(st->ino + mix(st->dev + 1));
+	bool same;
+
+	now = mix(now + st->size);
+	now = mix(now + (uint64_t)st->mtime_sec);
+	now = mix(now + st->mtime_nsec) | 1;
+	pthread_mutex_lock(&tree->lock);
+	same = node->opened_as == now || node->opened_as == 0;
+	node->opened_as = now;
+	pthread_mutex_unlock(&tree->lock);
+	return same;
+}
+
+/* A container stays the node it is when its file is replaced: what changes
+ * are the entries below. Anything else is a new node then, since the kernel
+ * may hold pages of the old one. */
+static bool is_same(const struct node *node, enum node_kind kind,
+		    const struct src_stat *st)
+{
+	return node->kind == kind &&
+	       (kind == NODE_FRAME || src_same_file(&node->st, st));
+}
+
+int tree_enter_source(struct tree *tree, struct node *parent,
+		      const char *name, enum node_kind kind,
+		      const struct src_stat *st, uint64_t *ret_id,
+		      uint64_t *ret_ino)
+{
+	struct frame *closing = NULL;
+	struct node *node;
+	int status = -ENOMEM;
+
+	pthread_mutex_lock(&tree->lock);
+	node = find_name(tree, parent, name);
+	if (node && !is_same(node, kind, st)) {
+		unhash_node(tree, node);
+		node = NULL;
+	}
+	if (node) {
+		node->n_lookups++;
+		set_stat(tree, node, st, &closing);
+	} else {
+		node = add_node(tree, parent, name, kind);
+		if (node) {
+			node->st = *st;
+			node->st_ino = tree_ino(st, kind, NULL);
+		}
+	}
+	if (node) {
+		*ret_id = node->id;
+		*ret_ino = node->st_ino;
+		status = 0;
+	}
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
+	return status;
+}
+
+static bool is_same_entry(const struct entry *a, const struct entry *b)
+{
+	return a->version == b->version && a->node.view == b->node.view &&
+	       a->node.kind == b->node.kind && a->node.index == b->node.index;
+}
+
+int tree_enter_entry(struct tree *tree, struct node *parent,
+		     const char *name, const struct entry *entry,
+		     uint64_t *ret_id, uint64_t *ret_ino)
+{
+	const struct node *container = tree_container(parent);
+	struct node *node;
+	int status = -ENOMEM;
+
+	pthread_mutex_lock(&tree->lock);
+	if (container->version != entry->version) {
+		pthread_mutex_unlock(&tree->lock);
+		return -ESTALE;
+	}
+	node = find_name(tree, parent, name);
+	if (node && !is_same_entry(&node->entry, entry)) {
+		unhash_node(tree, node);
+		node = NULL;
+	}
+	if (node) {
+		node->n_lookups++;
+	} else {
+		node = add_node(tree, parent, name, NODE_ENTRY);
+		if (node) {
+			node->entry = *entry;
+			node->st_ino = tree_ino(&container->st, NODE_ENTRY,
+						&entry->node);
+		}
+	}
+	if (node) {
+		*ret_id = node->id;
+		*ret_ino = node->st_ino;
+		status = 0;
+	}
+	pthread_mutex_unlock(&tree->lock);
+	return status;
+}
+
+void tree_drop(struct tree *tree, struct node *parent, const char *name)
+{
+	struct node *node;
+
+	pthread_mutex_lock(&tree->lock);
+	node = find_name(tree, parent, name);
+	if (node)
+		unhash_node(tree, node);
+	pthread_mutex_unlock(&tree->lock);
+}
+
+struct node *tree_container(struct node *node)
+{
+	while (node->kind == NODE_ENTRY)
+		node = node->parent;
+	return node;
+}
+
+void tree_stat(struct tree *tree, struct node *node, struct src_stat *ret_st,
+	       uint64_t *ret_ino, bool *ret_open)
+{
+	const struct node *source = tree_container(node);
+
+	pthread_mutex_lock(&tree->lock);
+	*ret_st = source->st;
+	*ret_ino = node->st_ino;
+	*ret_open = node->n_opens > 0;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+bool tree_is_current(struct tree *tree, struct node *entry)
+{
+	const struct node *container = tree_container(entry);
+	bool current;
+
+	pthread_mutex_lock(&tree->lock);
+	current = container->version == entry->entry.version;
+	pthread_mutex_unlock(&tree->lock);
+	return current;
+}
+
+int tree_path(struct node *node, char *buf, size_t cap)
+{
+	const struct node *at;
+	size_t total = 0, len, pos;
+
+	for (at = node; at->parent; at = at->parent)
+		total += strlen(at->name) + 1;
+	if (total == 0) {
+		buf[0] = '\0';
+		return 0;
+	}
+	if (total > cap)
+		return -ENAMETOOLONG;
+	pos = total - 1;
+	buf[pos] = '\0';
+	for (at = node; at->parent; at = at->parent) {
+		len = strlen(at->name);
+		pos -= len;
+		memcpy(buf + pos, at->name, len);
+		if (pos > 0)
+			buf[--pos] = '/';
+	}
+	return 0;
+}

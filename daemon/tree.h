@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree.h - the nodes that the kernel knows, and the opened containers.
+ *
+ * A node is one name in one directory, of the source or within a container.
+ * Its id is a slot of a table and that slot's generation, so an id never
+ * comes back for another node. A node lives while the kernel remembers it,
+ * something uses it (refs), or a child of it lives.
+ *
+ * A container's node carries a version that moves on when the file behind it
+ * changes; entries below are made for one version and go stale with it.
+ * Opened containers ("frames") are kept per node; idle ones are closed, the
+ * longest unused first, when there are too many.
+ *
+ * parent, name, kind, id and entry of a node never change; the other fields
+ * are guarded by the lock. All calls may run at once.
+ */
+#ifndef BFS_DAEMON_TREE_H
+#define BFS_DAEMON_TREE_H
+
+#include "bloscfs.h"
+#include "srctree.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum node_kind {
+	NODE_DIR,
+	NODE_PLAIN,
+	NODE_LINK,
+	NODE_FRAME,	/* a container's own directory */
+	NODE_ENTRY,	/* a directory or file within a container */
+};
+
+struct frame;
+
+struct entry {
+	struct bloscfs_node node;
+	struct bloscfs_attr attr;
+	uint32_t version;	/* of the container's node */
+};
+
+struct node {
+	uint64_t id;
+	uint64_t st_ino;
+	uint64_t n_lookups;	/* that the kernel has not forgotten */
+	uint32_t refs;		/* children and uses */
+	uint32_t n_opens;
+	struct node *parent;	/* NULL: the root */
+	struct node *next;	/* in its bucket, while hashed */
+	uint32_t hash;
+	bool hashed;		/* can be found by its name */
+	uint8_t kind;		/* enum node_kind */
+	union {
+		struct {			/* all kinds but NODE_ENTRY */
+			struct src_stat st;
+			struct frame *frame;	/* NODE_FRAME; or NULL */
+			uint32_t version;	/* NODE_FRAME */
+			uint64_t opened_as;	/* NODE_PLAIN; 0: never */
+		};
+		struct entry entry;		/* NODE_ENTRY */
+	};
+	char name[];
+};
+
+/* An opened container, as it was at one version. */
+struct frame {
+	struct bloscfs_file *file;
+	struct src_stat st;
+	uint32_t version;
+	uint32_t refs;
+	struct node *node;		/* NULL: closed with the last ref */
+	struct frame *newer, *older;	/* among the idle */
+};
+
+struct slot {
+	struct node *node;		/* NULL: free */
+	uint32_t generation;
+	uint32_t next_free;
+};
+
+struct tree {
+	pthread_mutex_t lock;
+	struct slot *slots;
+	size_t n_slots;
+	uint32_t first_free;		/* 0: none */
+	struct node **buckets;
+	size_t n_buckets;		/* a power of two */
+	size_t n_nodes;
+	struct frame *newest, *oldest;	/* idle frames */
+	size_t n_idle, max_idle;
+	struct node *root;
+};
+
+/* 0 or -ENOMEM. The root takes kind and st; it lives as long as the tree. */
+int tree_init(struct tree *tree, enum node_kind kind,
+	      const struct src_stat *st, size_t max_idle);
+/* Nothing may be in use any more. */
+void tree_release(struct tree *tree);
+
+/* The node of an id, with a reference, or NULL (ESTALE). */
+struct node *tree_get(struct tree *tree, uint64_t id);
+void tree_put(struct tree *tree, struct node *node);
+/* Counts an open file or directory; it holds a reference too. */
+void tree_opened(struct tree *tree, struct node *node);
+void tree_closed(struct tree *tree, struct node *node);
+void tree_forget(struct tree *tree, uint64_t id, uint64_t n_lookups);
+
+/* What is known of a name: false if it has no node. */
+bool tree_known(struct tree *tree, struct node *parent, const char *name,
+		enum node_kind *ret_kind, struct src_stat *ret_st);
+/* The node for an entry of a source directory as it was found to be, with
+ * one lookup counted. An older node of the name that is something else is
+ * left to those who have it open. *ret_id and *ret_ino are what to tell the
+ * kernel. 0 or -ENOMEM. */
+int tree_enter_source(struct tree *tree, struct node *parent,
+		      const char *name, enum node_kind kind,
+		      const struct src_stat *st, uint64_t *ret_id,
+		      uint64_t *ret_ino);
+/* The same for an entry within a container. -ESTALE if the container is at
+ * another version by now. */
+int tree_enter_entry(struct tree *tree, struct node *parent,
+		     const char *name, const struct entry *entry,
+		     uint64_t *ret_id, uint64_t *ret_ino);
+/* The name is gone. */
+void tree_drop(struct tree *tree, struct node *parent, const char *name);
+/* A source node was found to be st now. */
+void tree_update(struct tree *tree, struct node *node,
+		 const struct src_stat *st);
+
+/* Notes that a plain file is opened as st; whether it was the same when it
+ * was opened last. */
+bool tree_note_open(struct tree *tree, struct node *node,
+		    const struct src_stat *st);
+
+/* The container's node that an entry lies in; a NODE_FRAME itself. */
+struct node *tree_container(struct node *node);
+/* A copy of what the lock guards. */
+void tree_stat(struct tree *tree, struct node *node, struct src_stat *ret_st,
+	       uint64_t *ret_ino, bool *ret_open);
+/* Whether an entry belongs to its container's present version. */
+bool tree_is_current(struct tree *tree, struct node *entry);
+
+/* Path of a node below the source's root, "" for the root: through
+ * containers too. 0 or -ENAMETOOLONG. */
+int tree_path(struct node *node, char *buf, size_t cap);
+uint64_t tree_ino(const struct src_stat *st, enum node_kind kind,
+		  const struct bloscfs_node *entry);
+
+/* The opened container of a node if it was opened as st, with a reference;
+ * NULL if it must be opened. */
+struct frame *tree_find_frame(struct tree *tree, struct node *node,
+			      const struct src_stat *st);
+/* Any opened container of the node, however old. */
+struct frame *tree_any_frame(struct tree *tree, struct node *node);
+/* Gives a container opened as st to its node. If another thread was faster
+ * that one's is returned and file is closed. NULL on no memory. */
+struct frame *tree_add_frame(struct tree *tree, struct node *node,
+			     const struct src_stat *st,
+			     struct bloscfs_file *file);
+void tree_put_frame(struct tree *tree, struct frame *frame);
+
+#endif

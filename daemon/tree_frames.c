@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree_frames.c - opened containers: one per node, shared by its users, kept
+ * for a while when idle.
+ *
+ * A frame without users is in the list of the idle exactly if it has a node.
+ */
+#include "tree_frames.h"
+
+#include <stdlib.h>
+
+static void unlink_idle(struct tree *tree, struct frame *frame)
+{
+	if (frame->newer)
+		frame->newer->older = frame->older;
+	else
+		tree->newest = frame->older;
+	if (frame->older)
+		frame->older->newer = frame->newer;
+	else
+		tree->oldest = frame->newer;
+	frame->newer = frame->older = NULL;
+	tree->n_idle--;
+}
+
+static void link_idle(struct tree *tree, struct frame *frame)
+{
+	frame->older = tree->newest;
+	frame->newer = NULL;
+	if (tree->newest)
+		tree->newest->newer = frame;
+	else
+		tree->oldest = frame;
+	tree->newest = frame;
+	tree->n_idle++;
+}
+
+void frames_detach(struct tree *tree, struct node *node,
+		   struct frame **closing)
+{
+	struct frame *frame = node->frame;
+
+	if (!frame)
+		return;
+	node->frame = NULL;
+	frame->node = NULL;
+	if (frame->refs)
+		return;
+	unlink_idle(tree, frame);
+	frame->older = *closing;
+	*closing = frame;
+}
+
+void frames_close(struct frame *closing)
+{
+	struct frame *frame;
+
+	while ((frame = closing)) {
+		closing = frame->older;
+		bloscfs_close(frame->file);
+		free(frame);
+	}
+}
+
+static struct frame *take(struct tree *tree, struct frame *frame)
+{
+	if (frame->refs++ == 0)
+		unlink_idle(tree, frame);
+	return frame;
+}
+
+struct frame *tree_find_frame(struct tree *tree, struct node *node,
+			      const struct src_stat *st)
+{
+	struct frame *frame, *closing = NULL;
+
+	pthread_mutex_lock(&tree->lock);
+	frame = node->frame;
+	if (frame && !src_same_content(&frame->st, st)) {
+		frames_detach(tree, node, &closing);
+		frame = NULL;
+	}
+	if (frame)
+		take(tree, frame);
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
+	return frame;
+}
+
+struct frame *tree_any_frame(struct tree *tree, struct node *node)
+{
+	struct frame *frame;
+
+	pthread_mutex_lock(&tree->lock);
+	frame = node->frame;
+	if (frame)
+		take(tree, frame);
+	pthread_mutex_unlock(&tree->lock);
+	return frame;
+}
+
+/* With the lock held. */
+static struct frame *attach(struct tree *tree, struct node *node,
+			    struct frame *fresh, struct frame **closing)
+{
+	if (node->frame && src_same_content(&node->frame->st, &fresh->st)) {
+		fresh->older = *closing;
+		*closing = fresh;
+		return take(tree, node->frame);
+	}
+	frames_detach(tree, node, closing);
+	if (!src_same_content(&node->st, &fresh->st))
+		node->version++;
+	node->st = fresh->st;
+	fresh->version = node->version;
+	fresh->node = node;
+	fresh->refs = 1;
+	node->frame = fresh;
+	return fresh;
+}
+
+struct frame *tree_add_frame(struct tree *tree, struct node *node,
+			     const struct src_stat *st,
+			     struct bloscfs_file *file)
+{
+	struct frame *frame = calloc(1, sizeof(*frame)), *closing = NULL;
+
+	if (!frame) {
+		bloscfs_close(file);
+		return NULL;
+	}
+	frame->file = file;
+	frame->st = *st;
+	pthread_mutex_lock(&tree->lock);
+	frame = attach(tree, node, frame, &closing);
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
+	return frame;
+}
+
+/* With the lock held: closes the longest idle while there are too many. */
+static void trim_idle(struct tree *tree, struct frame **closing)
+{
+	while (tree->n_idle > tree->max_idle)
+		frames_detach(tree, tree->oldest->node, closing);
+}
+
+void tree_put_frame(struct tree *tree, struct frame *frame)
+{
+	struct frame *closing = NULL;
+
+	pthread_mutex_lock(&tree->lock);
+	if (--frame->refs == 0) {
+		if (frame->node) {
+			link_idle(tree, frame);
+			trim_idle(tree, &closing);
+		} else {
+			frame->older = NULL;
+			closing = frame;
+		}
+	}
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree_frames.h - what tree.c needs of the opened containers.
+ *
+ * Closing a container may take long, so calls under the lock only collect
+ * what is to be closed, linked by older.
+ */
+#ifndef BFS_DAEMON_TREE_FRAMES_H
+#define BFS_DAEMON_TREE_FRAMES_H
+
+#include "tree.h"
+
+/* Parts a node from its opened container, if it has one. With the lock
+ * held. */
+void frames_detach(struct tree *tree, struct node *node,
+		   struct frame **closing);
+/* Without the lock. */
+void frames_close(struct frame *closing);
+
+#endif
