@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A source that changes while it is mounted: old bytes, new bytes or an
+error, and never a mixture."""
+import errno
+import os
+import time
+
+import harness
+import samples
+from harness import Mount, equal
+
+OLD = samples.noise(200000, 1)
+NEW = samples.noise(150000, 2)
+CHUNK = 20000
+TIMEOUT = "--attr_timeout=0.2"
+
+
+def make_source(work, data=OLD):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    harness.write(source + "/a.b2frame", samples.frame(data, CHUNK))
+    return source
+
+
+def replace(path, content):
+    """A new file takes the name."""
+    harness.write(path + ".tmp", content)
+    os.rename(path + ".tmp", path)
+
+
+def settle():
+    time.sleep(0.4)
+
+
+def a_replaced_frame_shows_its_new_bytes(work):
+    source = make_source(work)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        equal(harness.read(data) == OLD, True, "old bytes")
+        old_ino = os.stat(data).st_ino
+        replace(source + "/a.b2frame", samples.frame(NEW, CHUNK))
+        # At once: opening asks, whatever is cached.
+        equal(harness.read(data) == NEW, True, "new bytes")
+        equal(os.stat(data).st_size, len(NEW), "new size")
+        assert os.stat(data).st_ino != old_ino
+        equal(len(os.listdir(mount.path("a.b2frame/chunks"))), 8, "chunks")
+
+
+def an_open_reader_keeps_the_replaced_frame(work):
+    source = make_source(work)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        with open(data, "rb", buffering=0) as file:
+            equal(file.read(1000), OLD[:1000])
+            replace(source + "/a.b2frame", samples.frame(NEW, CHUNK))
+            settle()
+            equal(harness.read(data) == NEW, True, "new bytes")
+            equal(os.fstat(file.fileno()).st_size, len(OLD), "old size")
+            rest = file.read() + file.read()
+            equal(rest == OLD[1000:], True, "rest of the old bytes")
+        equal(harness.read(data) == NEW, True, "new bytes")
+
+
+def an_open_reader_of_a_rewritten_frame_gets_old_bytes_or_estale(work):
+    source = make_source(work)
+    path = source + "/a.b2frame"
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        fd = os.open(data, os.O_RDONLY)
+        first = os.pread(fd, 100, 0)
+        equal(first, OLD[:100])
+        harness.write(path, samples.frame(samples.noise(200000, 3), CHUNK))
+        stale = 0
+        for at in range(0, len(OLD), 4096):
+            try:
+                got = os.pread(fd, 4096, at)
+            except OSError as error:
+                equal(error.errno, errno.ESTALE, "errno")
+                stale += 1
+            else:
+                assert got == OLD[at:at + 4096], f"a mixture at {at}"
+        os.close(fd)
+        equal(harness.read(data) == samples.noise(200000, 3), True,
+              "new bytes")
+
+
+def a_frame_rewritten_again_and_again_never_mixes(work):
+    source = make_source(work)
+    path = source + "/a.b2frame"
+    with Mount(work, source, "--attr_timeout=0") as mount:
+        data = mount.path("a.b2frame/data.bin")
+        for seed in range(10, 40):
+            wanted = samples.noise(60000 + seed, seed)
+            replace(path, samples.frame(wanted, CHUNK))
+            equal(harness.read(data) == wanted, True, f"bytes of {seed}")
+
+
+def a_truncated_frame_gives_an_error_or_a_plain_file(work):
+    source = make_source(work)
+    path = source + "/a.b2frame"
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        fd = os.open(data, os.O_RDONLY)
+        os.pread(fd, 1, 0)
+        os.truncate(path, 50000)
+        settle()
+        fd2 = os.open(mount.path("a.b2frame"), os.O_RDONLY)
+        os.close(fd2)
+        try:
+            got = os.pread(fd, 4096, 190000)
+        except OSError as error:
+            assert error.errno in (errno.ESTALE, errno.EIO), error
+        else:
+            assert got == OLD[190000:194096]
+        os.close(fd)
+        assert "a.b2frame" in os.listdir(mount.point)
+
+
+def a_deleted_frame_is_gone_but_for_its_readers(work):
+    source = make_source(work)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        with open(data, "rb", buffering=0) as file:
+            file.read(10)
+            os.unlink(source + "/a.b2frame")
+            settle()
+            harness.fails_with(errno.ENOENT, os.stat, data)
+            harness.fails_with(errno.ENOENT, os.open, data, os.O_RDONLY)
+            equal(os.listdir(mount.point), [])
+            equal(os.fstat(file.fileno()).st_size, len(OLD))
+            equal(file.read() == OLD[10:], True, "old bytes")
+
+
+def a_new_frame_appears_at_once(work):
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        new = mount.path("new.b2frame/data.bin")
+        harness.fails_with(errno.ENOENT, os.stat, new)
+        harness.write(source + "/new.b2frame", samples.frame(NEW, CHUNK))
+        equal(harness.read(new) == NEW, True, "bytes")
+
+
+def a_frame_becomes_a_plain_file_and_back(work):
+    source = make_source(work)
+    path = source + "/a.b2frame"
+    with Mount(work, source, TIMEOUT) as mount:
+        shown = mount.path("a.b2frame")
+        for turn in range(3):
+            assert os.path.isdir(shown), turn
+            equal(harness.read(shown + "/data.bin") == OLD, True)
+            replace(path, b"plain %d" % turn)
+            settle()
+            equal(harness.read(shown), b"plain %d" % turn)
+            # In place this time, and back.
+            harness.write(path, samples.frame(OLD, CHUNK))
+            settle()
+
+
+def a_frame_being_copied_in_is_plain_until_it_is_whole(work):
+    source = make_source(work)
+    whole = samples.small_chunk(NEW)
+    with Mount(work, source, TIMEOUT) as mount:
+        with open(source + "/new.blosc", "wb", buffering=0) as file:
+            file.write(whole[:100000])
+            assert os.path.isfile(mount.path("new.blosc"))
+            equal(harness.read(mount.path("new.blosc")) == whole[:100000],
+                  True)
+            file.write(whole[100000:])
+        settle()
+        equal(harness.read(mount.path("new.blosc/data.bin")) == NEW, True)
+
+
+def a_plain_file_follows_its_source(work):
+    source = make_source(work)
+    path = source + "/plain"
+    harness.write(path, b"one" * 5000)
+    with Mount(work, source, TIMEOUT) as mount:
+        shown = mount.path("plain")
+        equal(harness.read(shown), b"one" * 5000)
+        harness.write(path, b"two" * 5000)
+        equal(harness.read(shown), b"two" * 5000)
+        with open(path, "ab") as file:
+            file.write(b"more")
+        settle()
+        equal(os.stat(shown).st_size, 15004)
+        equal(harness.read(shown), b"two" * 5000 + b"more")
+        with open(shown, "rb", buffering=0) as file:
+            file.read(1)
+            replace(path, b"three" * 5000)
+            settle()
+            equal(harness.read(shown), b"three" * 5000)
+            equal(file.read(), (b"two" * 5000 + b"more")[1:])
+
+
+def a_replaced_folder_is_followed(work):
+    source = make_source(work)
+    os.mkdir(source + "/folder")
+    harness.write(source + "/folder/x", b"old")
+    with Mount(work, source, TIMEOUT) as mount:
+        equal(harness.read(mount.path("folder/x")), b"old")
+        os.rename(source + "/folder", source + "/moved")
+        os.mkdir(source + "/folder")
+        harness.write(source + "/folder/x", b"new")
+        settle()
+        equal(harness.read(mount.path("folder/x")), b"new")
+        equal(harness.read(mount.path("moved/x")), b"old")
+
+
+def the_single_file_of_a_mount_may_change_too(work):
+    source = make_source(work) + "/a.b2frame"
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("data.bin")
+        equal(harness.read(data) == OLD, True)
+        replace(source, samples.frame(NEW, CHUNK))
+        equal(harness.read(data) == NEW, True)
+        os.unlink(source)
+        settle()
+        equal(harness.read(data) == NEW, True, "bytes after it was deleted")
+
+
+def an_unchanged_frame_keeps_the_kernels_pages(work):
+    source = make_source(work)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        equal(harness.read(data) == OLD, True)
+        # Pages in the cache are there without the daemon.
+        mount.process.send_signal(19)
+        try:
+            fd = os.open("/proc/self/fd", os.O_RDONLY)
+            os.close(fd)
+        finally:
+            mount.process.send_signal(18)
+        settle()
+        with open(data, "rb", buffering=0) as file:
+            mount.process.send_signal(19)
+            try:
+                got = os.pread(file.fileno(), len(OLD), 0)
+            finally:
+                mount.process.send_signal(18)
+        equal(got == OLD, True, "cached bytes")
+
+
+def immutable_asks_no_more(work):
+    source = make_source(work)
+    with Mount(work, source, "-o", "immutable") as mount:
+        data = mount.path("a.b2frame/data.bin")
+        equal(harness.read(data) == OLD, True)
+        equal(os.stat(data).st_size, len(OLD))
+
+
+if __name__ == "__main__":
+    harness.main([
+        a_replaced_frame_shows_its_new_bytes,
+        an_open_reader_keeps_the_replaced_frame,
+        an_open_reader_of_a_rewritten_frame_gets_old_bytes_or_estale,
+        a_frame_rewritten_again_and_again_never_mixes,
+        a_truncated_frame_gives_an_error_or_a_plain_file,
+        a_deleted_frame_is_gone_but_for_its_readers,
+        a_new_frame_appears_at_once,
+        a_frame_becomes_a_plain_file_and_back,
+        a_frame_being_copied_in_is_plain_until_it_is_whole,
+        a_plain_file_follows_its_source,
+        a_replaced_folder_is_followed,
+        the_single_file_of_a_mount_may_change_too,
+        an_unchanged_frame_keeps_the_kernels_pages,
+        immutable_asks_no_more,
+    ])

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the mount tests share: a work folder, mounts that end, TAP.
+
+BLOSCFS names the program, TEST_DATA_DIR the samples. A test script ends with
+status 77 only where there is no /dev/fuse. Only processes that the script
+started are ended, by their number.
+"""
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+BLOSCFS = os.environ.get("BLOSCFS", "bloscfs")
+DATA = os.environ.get("TEST_DATA_DIR", os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "data"))
+SCRIPT_SECONDS = 110
+NOBODY = 65534
+
+
+class Skip(Exception):
+    """This check cannot be made here; says why."""
+
+
+def wait_until(condition, seconds=20, step=0.01):
+    """Whether the condition came true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(step)
+    return True
+
+
+def mounted(path):
+    """The device number of what is mounted on path, or None."""
+    escaped = path.replace(" ", "\\040")
+    found = None
+    with open("/proc/self/mountinfo", encoding="utf-8") as table:
+        for line in table:
+            fields = line.split(" ")
+            if fields[4] == escaped:
+                found = fields[2]
+    return found
+
+
+def mount_line(path):
+    """Options and type of a mount: (options, type, source)."""
+    with open("/proc/self/mounts", encoding="utf-8") as table:
+        for line in table:
+            source, point, kind, options = line.split(" ")[:4]
+            if point == path:
+                return options.split(","), kind, source
+    return None
+
+
+def run(*args, user=None, timeout=30, **more):
+    """Runs bloscfs with these arguments; stderr and stdout as text."""
+    if user is not None and os.geteuid() == 0:
+        more.update(user=user, group=user, extra_groups=[])
+    return subprocess.run([BLOSCFS, *args], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=timeout,
+                          check=False, **more)
+
+
+def raw_unmount(path):
+    """Takes a mount away whatever state it is in."""
+    for command in (["umount", "-l", path], ["fusermount3", "-uzq", path]):
+        if not mounted(path):
+            return
+        subprocess.run(command, stdin=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False, timeout=20)
+
+
+class Mount:
+    """A mount in the foreground, whose process we know."""
+
+    def __init__(self, work, source, *options, user=None, point=None):
+        self.point = point or tempfile.mkdtemp(prefix="mnt.", dir=work)
+        if user is not None and point is None and os.geteuid() == 0:
+            os.chown(self.point, user, user)
+        handle, self.log_path = tempfile.mkstemp(prefix="log.", dir=work)
+        more = {}
+        if user is not None and os.geteuid() == 0:
+            more.update(user=user, group=user, extra_groups=[])
+        ready, told = os.pipe()
+        self.process = subprocess.Popen(
+            [BLOSCFS, "-f", f"--notify_fd={told}", *options, source,
+             self.point],
+            stdin=subprocess.DEVNULL, stdout=handle, stderr=handle,
+            pass_fds=[told], **more)
+        os.close(handle)
+        os.close(told)
+        word = os.read(ready, 1)
+        os.close(ready)
+        if word != b"\n":
+            self.process.wait(20)
+            raise AssertionError("no mount: " + self.log())
+
+    def path(self, *parts):
+        return os.path.join(self.point, *parts)
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8",
+                  errors="replace") as file:
+            return file.read()
+
+    def log_lines(self, text):
+        return [line for line in self.log().splitlines() if text in line]
+
+    def end(self, how=signal.SIGTERM):
+        """Ends it by a signal; the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        return self.process.wait(20)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *error):
+        status = None
+        try:
+            status = self.end()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        finally:
+            raw_unmount(self.point)
+        if kind is None:
+            equal(status, 0, "exit status, after " + self.log() + ",")
+
+
+def background_pid(point):
+    """The daemon whose command line names this mount point."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if os.fsencode(point) in words and b"bloscfs" in words[0]:
+                return int(pid)
+    return None
+
+
+def alive(pid):
+    """Whether a process runs (a zombie does not)."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def end_background(point):
+    pid = background_pid(point)
+    raw_unmount(point)
+    if pid and not wait_until(lambda: not alive(pid), 10):
+        os.kill(pid, signal.SIGKILL)
+
+
+def equal(got, wanted, what="value"):
+    if got != wanted:
+        raise AssertionError(f"{what} is {got!r}, wanted {wanted!r}")
+
+
+def fails_with(number, call, *args):
+    """The call fails with this errno."""
+    try:
+        call(*args)
+    except OSError as error:
+        equal(error.errno, number, "errno")
+    else:
+        raise AssertionError(f"no error, wanted errno {number}")
+
+
+def read(path):
+    with open(path, "rb", buffering=0) as file:
+        parts = []
+        while part := file.read(1 << 20):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def as_user(user, call):
+    """Calls in a child that runs as another user; its exception comes
+    back as a number: 0, or the errno."""
+    pid = os.fork()
+    if pid == 0:
+        code = 255
+        try:
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
+            call()
+            code = 0
+        except OSError as error:
+            code = error.errno
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def main(tests):
+    """Runs the tests, each with the work folder; prints TAP."""
+    if not os.path.exists("/dev/fuse"):
+        print("1..0 # SKIP there is no /dev/fuse")
+        sys.exit(77)
+
+    def too_long(_signal, _frame):
+        raise TimeoutError("the script takes too long")
+
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(SCRIPT_SECONDS)
+    work = os.path.realpath(tempfile.mkdtemp(prefix="bloscfs-test."))
+    os.chmod(work, 0o755)
+    failed = 0
+    print(f"1..{len(tests)}", flush=True)
+    try:
+        for number, test in enumerate(tests, 1):
+            name = test.__name__.replace("_", " ")
+            folder = os.path.join(work, str(number))
+            os.mkdir(folder)
+            try:
+                test(folder)
+                print(f"ok {number} - {name}", flush=True)
+            except Skip as why:
+                print(f"ok {number} - {name} # SKIP {why}", flush=True)
+            except Exception:  # any failure is one of this test
+                failed += 1
+                print(f"not ok {number} - {name}", flush=True)
+                for line in traceback.format_exc().splitlines():
+                    print("#   " + line, flush=True)
+    finally:
+        signal.alarm(0)
+        with open("/proc/self/mountinfo", encoding="utf-8") as table:
+            left = [line.split(" ")[4] for line in table
+                    if line.split(" ")[4].startswith(work + "/")]
+        for point in reversed(left):
+            end_background(point)
+        shutil.rmtree(work, ignore_errors=True)
+    sys.exit(1 if failed else 0)

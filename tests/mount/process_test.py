@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program: options, exit codes, starting, ending."""
+import contextlib
+import errno
+import json
+import os
+import signal
+import subprocess
+import time
+
+import harness
+import samples
+from harness import Mount, equal, run
+
+DATA = samples.noise(100000)
+
+
+def make_source(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    harness.write(source + "/a.b2frame", samples.frame(DATA, 20000))
+    harness.write(source + "/plain", b"plain")
+    return source
+
+
+def make_point(work, name="point"):
+    point = os.path.join(work, name)
+    os.mkdir(point)
+    return point
+
+
+def one_sentence(result, code, *words):
+    """It failed with this code and one line that holds the words."""
+    equal(result.returncode, code, "exit code, with " + result.stderr)
+    equal(result.stdout, "", "stdout")
+    equal(result.stderr.count("\n"), 1, f"lines in {result.stderr!r}")
+    assert result.stderr.startswith("bloscfs: "), result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+
+
+def wrong_options_come_first(work):
+    nowhere = work + "/nowhere"
+    for bad in (["--bogus"], ["-o", "bogus"], ["-o", "ro,bogus=3"], ["-x"],
+                ["-o", "uid=1", "--bogus=1"]):
+        one_sentence(run(*bad, nowhere, nowhere), 2, "unknown option",
+                     bad[-1].split("=")[0].split(",")[-1].strip("-"))
+    for bad in ("cache_size=x", "cache_size=12Q", "cache_size=-1",
+                "cache_size", "umask=9", "umask=1777", "attr_timeout=soon",
+                "log_level=loud", "uid=no-such-user", "threads=1.5",
+                "immutable=yes", "readahead=99999999999999999999",
+                "subtype=other", "notify_fd=x", "cache_size="):
+        one_sentence(run("-o", bad, nowhere, nowhere), 2,
+                     bad.split("=")[0])
+        one_sentence(run("--" + bad, nowhere, nowhere), 2,
+                     bad.split("=")[0])
+    one_sentence(run("-o", "views=data,bogus", nowhere, nowhere), 2, "bogus")
+    one_sentence(run(nowhere), 2, "SOURCE")
+    one_sentence(run(), 2, "SOURCE")
+    one_sentence(run(nowhere, nowhere, nowhere), 2, "SOURCE")
+    one_sentence(run("-o"), 2, "-o")
+    one_sentence(run("--info"), 2, "--info")
+    one_sentence(run("--unmount"), 2, "MOUNTPOINT")
+
+
+def sources_that_cannot_be_opened_say_so(work):
+    source, point = make_source(work), make_point(work)
+    one_sentence(run(work + "/nowhere", point), 3, "/nowhere")
+    one_sentence(run(source + "/plain", point), 3, "plain",
+                 "not a container")
+    os.mkfifo(work + "/fifo")
+    one_sentence(run(work + "/fifo", point), 3, "fifo")
+    one_sentence(run("/dev/null", point), 3, "/dev/null")
+    one_sentence(run("--offset=1", source + "/a.b2frame", point), 3,
+                 "not a container")
+    one_sentence(run("--offset=1", source, point), 2, "directory")
+    one_sentence(run("--offset=1M", source + "/a.b2frame", point), 3,
+                 "a.b2frame")
+    equal(harness.mounted(point), None, "mount")
+
+
+def mount_points_that_cannot_be_used_say_so(work):
+    source, point = make_source(work), make_point(work)
+    one_sentence(run(source, work + "/nowhere"), 1, "/nowhere", "mkdir")
+    one_sentence(run(source, source + "/plain"), 1, "not a directory")
+    with Mount(work, source, point=point):
+        one_sentence(run(source, point), 1, "occupied")
+    one_sentence(run("-o", f"log_file={work}/no/log", source, point), 1,
+                 "log")
+
+
+def help_and_version_tell(work):
+    result = run("--help")
+    equal((result.returncode, result.stderr), (0, ""))
+    for word in ("SOURCE", "MOUNTPOINT", "--cache_size=", "--immutable"):
+        assert word in result.stdout, word
+    equal(run("-h").stdout, result.stdout)
+    result = run("--version")
+    equal((result.returncode, result.stderr), (0, ""))
+    for word in ("bloscfs ", "libfuse 3", "lz4", "zstd", "shuffle",
+                 "b2frame", "npy"):
+        assert word in result.stdout, word
+    equal(run("-V").stdout, result.stdout)
+
+
+def info_prints_what_info_json_holds(work):
+    source = make_source(work)
+    frame = source + "/a.b2frame"
+    result = run("--info", frame)
+    equal((result.returncode, result.stderr), (0, ""))
+    info = json.loads(result.stdout)
+    equal((info["nbytes"], info["nchunks"]), (100000, 5))
+    with Mount(work, source) as mount:
+        equal(harness.read(mount.path("a.b2frame/info.json")).decode(),
+              result.stdout, "info.json")
+    result = run("--info", frame, source + "/plain", frame)
+    equal(result.returncode, 3)
+    assert "plain" in result.stderr
+    equal(result.stdout.count('"nbytes"'), 2)
+    equal(run("--info", work + "/nowhere").returncode, 3)
+    harness.write(work + "/cut.b2frame", samples.frame(DATA, 20000)[:50000])
+    equal(run("--info", work + "/cut.b2frame").returncode, 1)
+
+
+def it_returns_when_the_mount_answers(work):
+    source, point = make_source(work), make_point(work)
+    for _ in range(5):
+        result = run(source, point)
+        try:
+            equal((result.returncode, result.stdout, result.stderr),
+                  (0, "", ""))
+            assert harness.mounted(point)
+            equal(harness.read(point + "/a.b2frame/data.bin"), DATA)
+            pid = harness.background_pid(point)
+            assert pid and harness.alive(pid)
+            equal(os.readlink(f"/proc/{pid}/cwd"), "/", "cwd")
+            equal(os.getsid(pid), pid, "session")
+            for fd in range(3):
+                equal(os.readlink(f"/proc/{pid}/fd/{fd}"), "/dev/null")
+            start = time.monotonic()
+            result = run("--unmount", point)
+            equal((result.returncode, result.stderr), (0, ""))
+            equal(harness.mounted(point), None, "mount")
+            assert not harness.alive(pid), "the daemon is still there"
+            assert time.monotonic() - start < 10
+        finally:
+            harness.end_background(point)
+
+
+def relative_paths_work(work):
+    make_source(work)
+    make_point(work)
+    result = run("source/../source", "./point", cwd=work)
+    equal(result.returncode, 0, result.stderr)
+    try:
+        equal(harness.read(work + "/point/a.b2frame/data.bin"), DATA)
+        equal(run("--unmount", "point/", cwd=work).returncode, 0)
+        equal(harness.mounted(work + "/point"), None)
+    finally:
+        harness.end_background(work + "/point")
+
+
+def a_single_file_goes_to_the_background_too(work):
+    source, point = make_source(work), make_point(work)
+    equal(run(source + "/a.b2frame", point).returncode, 0)
+    try:
+        equal(harness.read(point + "/data.bin"), DATA)
+        for i in range(5):
+            equal(harness.read(f"{point}/chunks/{i:010d}"),
+                  DATA[i * 20000:(i + 1) * 20000])
+        equal(run("--unmount", point).returncode, 0)
+    finally:
+        harness.end_background(point)
+
+
+def auto_unmount_is_handed_on(work):
+    source = make_source(work)
+    with Mount(work, source, "-o", "auto_unmount") as mount:
+        equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
+        equal(mount.end(), 0, "exit")
+        equal(harness.mounted(mount.point), None)
+
+
+def a_mount_made_after_the_first_signal_stays(work):
+    if os.geteuid() != 0:
+        raise harness.Skip("only root mounts another there")
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        fd = os.open(mount.path("plain"), os.O_RDONLY)
+        mount.process.send_signal(signal.SIGTERM)
+        assert harness.wait_until(
+            lambda: harness.mounted(mount.point) is None)
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", mount.point],
+                       check=True, timeout=20)
+        other = harness.mounted(mount.point)
+        mount.process.send_signal(signal.SIGTERM)
+        equal(mount.process.wait(20), 0, "exit")
+        equal(harness.mounted(mount.point), other, "the other mount")
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+def signals_unmount_and_end(work):
+    source = make_source(work)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        with Mount(work, source) as mount:
+            equal(mount.end(number), 0, f"exit after {number}")
+            equal(harness.mounted(mount.point), None, "mount")
+            assert mount.log_lines("unmounted"), mount.log()
+        point = make_point(work, f"point{number}")
+        equal(run(source, point).returncode, 0)
+        try:
+            pid = harness.background_pid(point)
+            os.kill(pid, number)
+            assert harness.wait_until(lambda: not harness.alive(pid))
+            equal(harness.mounted(point), None, "mount")
+        finally:
+            harness.end_background(point)
+
+
+def a_busy_mount_ends_with_its_last_user(work):
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        with open(mount.path("a.b2frame/data.bin"), "rb",
+                  buffering=0) as file:
+            result = run("--unmount", mount.point)
+            one_sentence(result, 1, "busy")
+            mount.process.send_signal(signal.SIGTERM)
+            assert harness.wait_until(
+                lambda: harness.mounted(mount.point) is None)
+            equal(mount.process.poll(), None, "the daemon's status")
+            equal(file.read(), DATA, "data read after the signal")
+        equal(mount.process.wait(20), 0, "exit")
+
+
+def a_second_signal_does_not_wait(work):
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        fd = os.open(mount.path("a.b2frame/data.bin"), os.O_RDONLY)
+        mount.process.send_signal(signal.SIGTERM)
+        assert harness.wait_until(
+            lambda: harness.mounted(mount.point) is None)
+        mount.process.send_signal(signal.SIGTERM)
+        equal(mount.process.wait(20), 0, "exit")
+        # Nobody is there to be told of the close.
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+def unmounting_from_outside_ends_it(work):
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        command = ["umount"] if os.geteuid() == 0 else ["fusermount3", "-u"]
+        subprocess.run([*command, mount.point], check=True, timeout=20)
+        equal(mount.process.wait(20), 0, "exit")
+
+
+def a_killed_daemons_mount_can_be_taken_away(work):
+    source = make_source(work)
+    with Mount(work, source, "--attr_timeout=0") as mount:
+        mount.process.kill()
+        mount.process.wait()
+        harness.fails_with(errno.ENOTCONN, os.stat, mount.point)
+        one_sentence(run(source, mount.point), 1, "--unmount")
+        equal(run("--unmount", mount.point).returncode, 0)
+        equal(harness.mounted(mount.point), None)
+        mount.process.returncode = 0
+
+
+def unmount_refuses_what_is_not_ours(work):
+    one_sentence(run("--unmount", work), 1, work, "not a mount")
+    one_sentence(run("--unmount", "/proc"), 1, "/proc")
+
+
+def an_idle_mount_goes(work):
+    source = make_source(work)
+    with Mount(work, source, "-o", "idle_timeout=1") as mount:
+        with open(mount.path("plain"), "rb"):
+            time.sleep(2.5)
+            assert harness.mounted(mount.point), "unmounted while in use"
+        equal(mount.process.wait(20), 0, "exit")
+        equal(harness.mounted(mount.point), None)
+
+
+def logs_go_where_they_are_told(work):
+    source, point = make_source(work), make_point(work)
+    log = work + "/log file, with comma"
+    escaped = log.replace(",", "\\,")
+    equal(run("-o", f"log_file={escaped},log_level=info", source,
+              point).returncode, 0)
+    try:
+        harness.read(point + "/a.b2frame/data.bin")
+        equal(run("--unmount", point).returncode, 0)
+    finally:
+        harness.end_background(point)
+    lines = harness.read(log).decode().splitlines()
+    assert any(line.startswith("notice: mounted") for line in lines), lines
+    assert any(line.startswith("info: 'a.b2frame'") for line in lines), lines
+    assert any(line.startswith("notice: unmounted") for line in lines), lines
+
+
+def views_choose_what_appears(work):
+    source = make_source(work)
+    with Mount(work, source, "-o", "views=data,info,ro,attr_timeout=1") \
+            as mount:
+        equal(sorted(os.listdir(mount.path("a.b2frame"))),
+              ["data.bin", "info.json"])
+    with Mount(work, source, "--views=chunks") as mount:
+        equal(os.listdir(mount.path("a.b2frame")), ["chunks"])
+
+
+def the_read_ahead_is_raised_where_permitted(work):
+    if os.geteuid() != 0:
+        raise harness.Skip("only root may")
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        device = harness.mounted(mount.point)
+        path = f"/sys/class/bdi/{device}/read_ahead_kb"
+        equal(harness.read(path), b"1024\n", "read-ahead")
+    with Mount(work, source, "--readahead=2M") as mount:
+        device = harness.mounted(mount.point)
+        path = f"/sys/class/bdi/{device}/read_ahead_kb"
+        equal(harness.read(path), b"2048\n", "read-ahead")
+
+
+def without_the_newer_open_call_it_works_too(work):
+    """A filter makes openat2 unknown, as on older kernels."""
+    import ctypes
+    import struct
+
+    if os.geteuid() != 0:
+        raise harness.Skip("fusermount3 gains nothing under the filter")
+    source = make_source(work)
+    os.makedirs(source + "/x/y")
+    harness.write(source + "/x/y/b.blosc", samples.small_chunk(DATA[:99]))
+    point = make_point(work)
+    code = b"".join(struct.pack("<HBBI", *step) for step in (
+        (0x20, 0, 0, 0),                # load the call's number
+        (0x15, 0, 1, 437),              # openat2?
+        (0x06, 0, 0, 0x00050000 | errno.ENOSYS),
+        (0x06, 0, 0, 0x7fff0000)))      # all else is allowed
+
+    def filter_calls():
+        libc = ctypes.CDLL(None, use_errno=True)
+        buffer = ctypes.create_string_buffer(code)
+        program = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
+        holder = ctypes.create_string_buffer(program)
+        if libc.prctl(38, 1, 0, 0, 0) or \
+                libc.prctl(22, 2, ctypes.byref(holder), 0, 0):
+            os._exit(99)
+
+    result = run(source, point, preexec_fn=filter_calls)
+    try:
+        equal(result.returncode, 0, result.stderr)
+        equal(harness.read(point + "/x/y/b.blosc/data.bin"), DATA[:99])
+        equal(harness.read(point + "/a.b2frame/data.bin"), DATA)
+        equal(harness.read(point + "/plain"), b"plain")
+        equal(sorted(os.listdir(point)), ["a.b2frame", "plain", "x"])
+        equal(run("--unmount", point).returncode, 0)
+    finally:
+        harness.end_background(point)
+
+
+if __name__ == "__main__":
+    harness.main([
+        wrong_options_come_first,
+        sources_that_cannot_be_opened_say_so,
+        mount_points_that_cannot_be_used_say_so,
+        help_and_version_tell,
+        info_prints_what_info_json_holds,
+        it_returns_when_the_mount_answers,
+        relative_paths_work,
+        a_single_file_goes_to_the_background_too,
+        auto_unmount_is_handed_on,
+        a_mount_made_after_the_first_signal_stays,
+        signals_unmount_and_end,
+        a_busy_mount_ends_with_its_last_user,
+        a_second_signal_does_not_wait,
+        unmounting_from_outside_ends_it,
+        a_killed_daemons_mount_can_be_taken_away,
+        unmount_refuses_what_is_not_ours,
+        an_idle_mount_goes,
+        logs_go_where_they_are_told,
+        views_choose_what_appears,
+        the_read_ahead_is_raised_where_permitted,
+        without_the_newer_open_call_it_works_too,
+    ])

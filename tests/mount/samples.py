@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Containers made here, byte by byte, and the samples of the repository.
+
+The chunks made here are stored, not compressed: what they hold is what the
+mount must show. docs/formats/ describes the layouts.
+"""
+import hashlib
+import os
+import struct
+from urllib.parse import unquote_to_bytes
+
+HEADER_LEN = 97
+
+
+def noise(length, seed=1):
+    """Bytes that are the same each time and nowhere alike."""
+    parts = []
+    for i in range(length // 32 + 1):
+        parts.append(hashlib.sha256(b"%d %d" % (seed, i)).digest())
+    return b"".join(parts)[:length]
+
+
+def small_chunk(data):
+    """A bare chunk as of version 2: sixteen bytes, then the data."""
+    return struct.pack("<BBBBiii", 2, 1, 0x02, 1, len(data), len(data),
+                       16 + len(data)) + data
+
+
+def chunk(data, typesize=1, block=None):
+    """A stored chunk of version 5, header of thirty-two bytes."""
+    head = struct.pack("<BBBBiii", 5, 1, 0x07, typesize, len(data),
+                       block or len(data), 32 + len(data))
+    return head + bytes(16) + data
+
+
+def trailer():
+    body = b"\x94\x01\x93\xcd\x00\x06\xde\x00\x00\xdc\x00\x00"
+    end = b"\xce" + struct.pack(">I", len(body) + 23) + b"\xd8\x00"
+    return body + end + bytes(16)
+
+
+def cut(data, chunk_len, block):
+    """The chunks of a frame."""
+    chunks = []
+    for i in range(0, len(data), chunk_len):
+        piece = data[i:i + chunk_len]
+        chunks.append(chunk(piece, block=min(block or len(piece),
+                                             len(piece))))
+    return chunks
+
+
+def assemble(data, chunk_len, chunks, entries, sparse):
+    """Header, chunks unless they lie in files of their own, index,
+    trailer."""
+    stored = sum(map(len, chunks))
+    body = b"" if sparse else b"".join(chunks)
+    index = chunk(struct.pack(f"<{len(entries)}q", *entries), 8) \
+        if entries else b""
+    tail = trailer()
+    total = HEADER_LEN + len(body) + len(index) + len(tail)
+    head = (b"\x9e\xa8b2frame\0" + b"\xd2" + struct.pack(">i", HEADER_LEN) +
+            b"\xcf" + struct.pack(">Q", total) +
+            b"\xa4\x12" + bytes([sparse]) + b"\x05\x03" +
+            b"\xd3" + struct.pack(">q", len(data)) +
+            b"\xd3" + struct.pack(">q", stored) +
+            b"\xd2" + struct.pack(">i", 1) + b"\xd2" + struct.pack(">i", 0) +
+            b"\xd2" + struct.pack(">i", chunk_len) +
+            b"\xd1\x00\x01\xd1\x00\x01\xc2\xd8\x06" + bytes(16) +
+            b"\x93\xcd\x00\x07\xde\x00\x00\xdc\x00\x00")
+    return head + body + index + tail
+
+
+def frame(data, chunk_len, block=None):
+    """A contiguous frame of chunks in order."""
+    chunks = cut(data, chunk_len, block)
+    entries, at = [], 0
+    for made in chunks:
+        entries.append(at)
+        at += len(made)
+    return assemble(data, chunk_len, chunks, entries, False)
+
+
+def write_sparse_frame(folder, data, chunk_len):
+    """A frame that is a directory: one file for each chunk."""
+    chunks = cut(data, chunk_len, None)
+    os.makedirs(folder, exist_ok=True)
+    for i, made in enumerate(chunks):
+        with open(f"{folder}/{i:08X}.chunk", "wb") as file:
+            file.write(made)
+    with open(folder + "/chunks.b2frame", "wb") as file:
+        file.write(assemble(data, chunk_len, chunks,
+                            list(range(len(chunks))), True))
+
+
+def chunk_offset(number, chunk_len):
+    """Where a chunk of frame() starts in the file."""
+    return HEADER_LEN + number * (32 + chunk_len)
+
+
+def escape(name):
+    """The file name of a metalayer."""
+    if name in (b"", b".", b".."):
+        return {b"": b"%", b".": b"%2E", b"..": b"%2E%2E"}[name]
+    return b"".join(b"%%%02X" % c if c < 0x20 or c in (0x25, 0x2F, 0x7F)
+                    else bytes([c]) for c in name)
+
+
+def manifest(folder):
+    """The rows of a MANIFEST.tsv: path, kind, what, length, sha, notes."""
+    rows = []
+    with open(os.path.join(folder, "MANIFEST.tsv"), encoding="utf-8",
+              errors="surrogateescape") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                rows.append((line.rstrip("\n").split("\t") + [""] * 6)[:6])
+    return rows
+
+
+def entry_of(what):
+    """Where in a container's directory a row's bytes are, and whether a
+    NumPy header precedes them; None for what is no file."""
+    what, _, arg = what.partition(":")
+    if what in ("data", "range"):
+        return b"data.bin", False
+    if what in ("npy", "npyrange"):
+        return b"data.npy", True
+    if what == "chunk":
+        return b"chunks/%010d" % int(arg), False
+    if what == "metalayer":
+        return b"meta/" + escape(unquote_to_bytes(arg)), False
+    if what == "vlmetalayer":
+        return b"vlmeta/" + escape(unquote_to_bytes(arg)), False
+    return None

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every sample of the repository, through a mount: listings, sizes, bytes."""
+import ast
+import concurrent.futures
+import errno
+import hashlib
+import json
+import os
+import struct
+
+import harness
+import samples
+from harness import Mount, equal
+
+
+def npy_start(path):
+    """Where the items start, and the header."""
+    with open(path, "rb") as file:
+        magic = file.read(8)
+        equal(magic[:6], b"\x93NUMPY", "magic")
+        wide = magic[6] >= 2
+        length = struct.unpack("<I" if wide else "<H",
+                               file.read(4 if wide else 2))[0]
+        head = ast.literal_eval(file.read(length).decode("utf-8"))
+    start = 8 + (4 if wide else 2) + length
+    equal(start % 64, 0, "start of the items, modulo 64,")
+    return start, head
+
+
+def check_row(base, what, length, sha):
+    entry, has_header = samples.entry_of(what)
+    path = os.path.join(base, entry)
+    size = os.stat(path).st_size
+    start = npy_start(path)[0] if has_header else 0
+    if what.startswith(("range:", "npyrange:")):
+        offset = int(what.split(":")[1].split("+")[0])
+        with open(path, "rb", buffering=0) as file:
+            data = os.pread(file.fileno(), int(length), start + offset)
+    else:
+        equal(size, start + int(length), "st_size")
+        data = harness.read(path)[start:]
+    equal(len(data), int(length), "length")
+    if sha != "-":
+        equal(hashlib.sha256(data).hexdigest(), sha, "sha256")
+
+
+def touch_all(base):
+    """Reads all there is; how many reads failed as they may."""
+    failed = 0
+    for folder, _, names in os.walk(base):
+        for name in names:
+            try:
+                harness.read(os.path.join(folder, name))
+            except OSError as error:
+                if error.errno not in (errno.EIO, errno.EOPNOTSUPP):
+                    raise
+                failed += 1
+    return failed
+
+
+def check_damaged(base, notes):
+    if os.path.isfile(base):
+        # Not recognised: it passes through as it is.
+        harness.read(base)
+        return
+    failed = touch_all(base)
+    info = json.loads(harness.read(os.path.join(base, b"info.json")))
+    if "expect=error" in notes and not failed:
+        assert info["status"] != "good", "damage without an error"
+
+
+def collect(work, rows, jobs, mount):
+    """All complaints about these rows."""
+    def check(row):
+        path, _, what, length, sha, notes = row
+        base = os.fsencode(mount.path(path))
+        try:
+            if what == "corrupt":
+                check_damaged(base, notes)
+            elif samples.entry_of(what):
+                check_row(base, what, length, sha)
+        except (OSError, ValueError, SyntaxError, AssertionError) as error:
+            return f"{path} {what}: {type(error).__name__}: {error}"
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return [text for text in pool.map(check, rows) if text]
+
+
+def every_row_of_the_manifest_is_served_as_it_says(work):
+    rows = [row for row in samples.manifest(harness.DATA)
+            if not row[0].startswith("unsupported-")]
+    assert len(rows) > 20, "too few samples"
+    with Mount(work, harness.DATA) as mount:
+        complaints = collect(work, rows, 4, mount)
+        equal(mount.process.poll(), None, "the daemon's status")
+    assert not complaints, "\n".join(complaints)
+
+
+def listings_agree_with_info(work):
+    paths = {row[0] for row in samples.manifest(harness.DATA)
+             if row[0].startswith("good-")}
+    with Mount(work, harness.DATA) as mount:
+        for path in sorted(paths):
+            base = mount.path(path)
+            info = json.loads(harness.read(base + "/info.json"))
+            equal(info["status"], "good", f"status of {path}")
+            names = sorted(os.listdir(base + "/chunks"))
+            equal(names, [f"{i:010d}" for i in range(info["nchunks"])],
+                  f"chunks of {path}")
+            for name in ("data.bin", "meta", "vlmeta", "meta.json",
+                         "vlmeta.json"):
+                assert name in os.listdir(base), f"{path} has no {name}"
+            json.loads(harness.read(base + "/meta.json"))
+            json.loads(harness.read(base + "/vlmeta.json"))
+
+
+def what_no_codec_here_decodes_says_so(work):
+    paths = {row[0] for row in samples.manifest(harness.DATA)
+             if row[0].startswith("unsupported-")}
+    with Mount(work, harness.DATA) as mount:
+        for path in sorted(paths):
+            base = mount.path(path)
+            if not os.path.isdir(base):
+                continue
+            info = json.loads(harness.read(base + "/info.json"))
+            if info["status"] == "good":
+                continue
+            harness.fails_with(errno.EOPNOTSUPP, harness.read,
+                               base + "/data.bin")
+
+
+def npy_opens_as_a_mapped_array(work):
+    try:
+        import numpy
+    except ImportError:
+        raise harness.Skip("numpy is not installed") from None
+    rows = [row for row in samples.manifest(harness.DATA)
+            if row[2] == "npy" and row[0].startswith("good-")]
+    assert rows, "no array among the samples"
+    with Mount(work, harness.DATA) as mount:
+        for path, _, _, length, sha, _ in rows:
+            name = mount.path(path, "data.npy")
+            array = numpy.load(name, mmap_mode="r") if int(length) else \
+                numpy.load(name)
+            if int(length) and array.ndim:
+                assert isinstance(array, numpy.memmap), f"{path} not mapped"
+            equal(array.nbytes, int(length), f"nbytes of {path}")
+            if sha != "-":
+                equal(hashlib.sha256(array.tobytes()).hexdigest(), sha,
+                      f"sha256 of {path}")
+            # A mapping keeps the mount busy.
+            del array
+
+
+def each_sample_mounts_alone(work):
+    rows = [row for row in samples.manifest(harness.DATA)
+            if row[2] in ("data", "npy") and row[0].startswith("good-")]
+    # A frame, an array, a bare chunk.
+    picked = {row[0].rsplit(".", 1)[-1]: row for row in rows}
+    for path, _, what, length, sha, _ in picked.values():
+        source = os.path.join(harness.DATA, path)
+        with Mount(work, source) as mount:
+            check_row(os.fsencode(mount.point), what, length, sha)
+            assert "info.json" in os.listdir(mount.point)
+
+
+if __name__ == "__main__":
+    harness.main([
+        every_row_of_the_manifest_is_served_as_it_says,
+        listings_agree_with_info,
+        what_no_codec_here_decodes_says_so,
+        npy_opens_as_a_mapped_array,
+        each_sample_mounts_alone,
+    ])
