@@ -137,6 +137,10 @@ enum bfs_err bfs_array_len(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_SOURCE:
 		*ret_len = bfs_source_len(a->frame->source);
 		return BFS_OK;
+	case BFS_STREAM_RAW_CHUNK:
+		return bfs_array_raw_len(a, s->index, ret_len, diag);
+	case BFS_STREAM_LAZY_CHUNK:
+		return bfs_array_lazy_len(a, s->index, ret_len, diag);
 	}
 	return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such stream");
 }
@@ -398,6 +402,10 @@ enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
 				  buf, len, diag);
 	case BFS_STREAM_SOURCE:
 		return copy_source(a->frame->source, off, buf, len, diag);
+	case BFS_STREAM_RAW_CHUNK:
+		return bfs_array_raw_read(a, s->index, off, buf, len, diag);
+	case BFS_STREAM_LAZY_CHUNK:
+		return bfs_array_lazy_read(a, s->index, off, buf, len, diag);
 	}
 	return BFS_ERR_INVALID;
 }
@@ -439,6 +447,8 @@ enum bfs_err bfs_array_pin(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_META:
 	case BFS_STREAM_VLMETA:
 	case BFS_STREAM_SOURCE:
+	case BFS_STREAM_RAW_CHUNK:
+	case BFS_STREAM_LAZY_CHUNK:
 		break;
 	}
 	return gather_piece(a, s, off, buf, len, pieces, diag);

@@ -71,6 +71,8 @@ enum bfs_stream_kind {
 	BFS_STREAM_META,	/* fixed metalayer `index` */
 	BFS_STREAM_VLMETA,	/* variable-length metalayer `index` */
 	BFS_STREAM_SOURCE,	/* the container's own bytes */
+	BFS_STREAM_RAW_CHUNK,	/* chunk `index` as it is stored */
+	BFS_STREAM_LAZY_CHUNK,	/* chunk `index` as a lazy chunk */
 };
 
 struct bfs_stream {

@@ -88,6 +88,20 @@ enum bfs_err bfs_array_fetch(struct bfs_array *array, uint64_t id,
 			     struct bfs_cache_pin *ret_pins,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Chunk n as stored and as a lazy chunk (array_raw.c). */
+enum bfs_err bfs_array_raw_len(struct bfs_array *array, uint64_t n,
+			       uint64_t *ret_len,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_array_raw_read(struct bfs_array *array, uint64_t n,
+				uint64_t off, void *dst, size_t len,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_array_lazy_len(struct bfs_array *array, uint64_t n,
+				uint64_t *ret_len,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_array_lazy_read(struct bfs_array *array, uint64_t n,
+				 uint64_t off, void *dst, size_t len,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Copies [off, off + len) of the array in C order. */
 enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
 			      uint8_t *dst, size_t len,

@@ -59,6 +59,9 @@ static bool markers_hold(const uint8_t *p)
 static enum bfs_err check_generation(const uint8_t *p, bool sparse,
 				     struct bfs_diag *diag)
 {
+	if (memcmp(p + 1, "\xa8" "b2frame", 9))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+				"the index file is no frame");
 	if (p[0] != 0x9e)
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
 				"a newer frame format (first byte %02x)", p[0]);

@@ -16,7 +16,7 @@ struct bfs_bloscpack {
 	unsigned version;		/* 0: the form of 8 bytes */
 	enum bfs_digest_kind digest;
 	uint64_t table;			/* where the offsets lie; 0 = none */
-	uint64_t *offs;			/* found by walking, n_chunks; or NULL */
+	uint64_t *offs;			/* found by walking, or NULL */
 };
 
 /* Reads the metadata section at `at`. Adds "metadata", sets frame->array for

@@ -182,6 +182,23 @@ static enum bfs_err open_index(struct bfs_frame *f, uint64_t *ret_end,
 	return BFS_OK;
 }
 
+/* The end of the frame tells where the trailer of the betas begins: some
+ * left bytes between it and the index. */
+static void find_trailer(struct bfs_frame *f, uint64_t frame_len,
+			 uint64_t *at)
+{
+	uint8_t tail[23];
+	uint64_t len;
+
+	if (frame_len < *at || frame_len - *at < 30 ||
+	    frame_len > bfs_source_len(f->source) ||
+	    bfs_source_read(f->source, frame_len - 23, tail, 23, NULL))
+		return;
+	len = bfs_be32(tail + 1);
+	if (tail[0] == 0xce && tail[5] == 0xd8 && len <= frame_len - *at)
+		*at = frame_len - len;
+}
+
 /* Directly behind the index: some never have a trailer, and in snapshots the
  * frame length does not count all of it. */
 static enum bfs_err open_usermeta(struct bfs_frame *f,
@@ -246,6 +263,8 @@ static enum bfs_err open_sections(struct bfs_frame *f,
 	f->nbytes_known = err == BFS_OK;
 	BFS_TRY(blame(f, err, &why, diag));
 	if (err == BFS_OK) {
+		if (g->trailer_always)
+			find_trailer(f, frame_len, &end);
 		err = open_usermeta(f, g, end, &why);
 		BFS_TRY(blame(f, err, &why, diag));
 	}

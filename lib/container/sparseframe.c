@@ -15,7 +15,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define INDEX_NAME "chunks.b2frame"
 #define N_OPEN 8
@@ -32,14 +31,18 @@ struct sparse {
 
 static bool probe_dir(int dirfd)
 {
+	static const uint8_t magic[] = "\xa8" "b2frame";
 	struct bfs_source *source;
-	uint8_t head[10];
+	uint8_t head[1 + sizeof(magic)];
+	size_t len;
 	bool found;
 
 	if (bfs_source_member(dirfd, INDEX_NAME, &source, NULL) != BFS_OK)
 		return false;
-	found = bfs_source_read(source, 0, head, sizeof(head), NULL) ==
-			BFS_OK && !memcmp(head + 1, "\xa8" "b2frame", 9);
+	/* An index that was cut off, even to nothing, is still one. */
+	len = (size_t)bfs_min(sizeof(head), bfs_source_len(source));
+	found = bfs_source_read(source, 0, head, len, NULL) == BFS_OK &&
+		(len < 2 || !memcmp(head + 1, magic, len - 1));
 	bfs_source_unref(source);
 	return found;
 }

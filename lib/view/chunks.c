@@ -6,14 +6,10 @@
  * is kept per chunk. Without an index the directory is empty.
  */
 #include "view/file.h"
+#include "view/numbers.h"
 #include "view/view.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum kind { KIND_DIR, KIND_CHUNK };
-
-#define NAME_DIGITS 10
 
 static size_t chunks_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
@@ -22,39 +18,20 @@ static size_t chunks_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 	return 1;
 }
 
-static bool make_node(struct bfs_file *file, const struct bfs_node *dir,
-		      uint64_t n, struct bfs_node *ret_node)
-{
-	if (dir->kind != KIND_DIR || n >= file->array->frame->n_chunks)
-		return false;
-	*ret_node = (struct bfs_node){ dir->view, KIND_CHUNK, n };
-	return true;
-}
-
 static bool chunks_lookup(struct bfs_file *file, const struct bfs_node *dir,
 			  const char *name, size_t name_len,
 			  struct bfs_node *ret_node)
 {
-	uint64_t n = 0;
-
-	if (name_len < NAME_DIGITS || name_len > 19 ||
-	    (name_len > NAME_DIGITS && name[0] == '0'))
-		return false;
-	for (size_t i = 0; i < name_len; i++) {
-		if (name[i] < '0' || name[i] > '9')
-			return false;
-		n = n * 10 + (uint64_t)(name[i] - '0');
-	}
-	return make_node(file, dir, n, ret_node);
+	return dir->kind == KIND_DIR &&
+	       bfs_per_chunk_lookup(file, dir, KIND_CHUNK, name, name_len,
+				    ret_node);
 }
 
 static bool chunks_list(struct bfs_file *file, const struct bfs_node *dir,
 			uint64_t pos, char *name, struct bfs_node *ret_node)
 {
-	if (!make_node(file, dir, pos, ret_node))
-		return false;
-	snprintf(name, BFS_NAME_MAX + 1, "%0*" PRIu64, NAME_DIGITS, pos);
-	return true;
+	return dir->kind == KIND_DIR &&
+	       bfs_per_chunk_list(file, dir, KIND_CHUNK, pos, name, ret_node);
 }
 
 static bool is_hole(struct bfs_file *file, uint64_t n)

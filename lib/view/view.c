@@ -37,7 +37,8 @@ static bool find_view(const char *word, size_t len, uint32_t *ret_bit)
 	for (size_t i = 0; i < bfs_n_views; i++) {
 		const char *name = bfs_views[i]->name;
 
-		if (!bfs_views[i]->always && strlen(name) == len && memcmp(name, word, len) == 0) {
+		if (!bfs_views[i]->always && strlen(name) == len &&
+		    memcmp(name, word, len) == 0) {
 			*ret_bit = UINT32_C(1) << i;
 			return true;
 		}

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define BFS_NAME_MAX 255	/* bytes of an entry's name, without NUL */
-#define BFS_VIEW_ROOT 0xffff	/* view number of the frame's own directory */
+#define BFS_VIEW_ROOT 0xffff	/* the view of the frame's own directory */
 
 /* One entry in a frame's directory. */
 struct bfs_node {
