@@ -61,6 +61,12 @@ void bfs_json_base64_text(struct bfs_json *json, const void *p, size_t len);
 /* Whether all of text is valid UTF-8. */
 bool bfs_json_is_utf8(const void *text, size_t len) BFS_MUST_CHECK;
 
+/* Writes JSON from a file as a value; what is no JSON as {"base64"}. Keys in
+ * `redact` (NULL-terminated list, may be NULL) lose their value. */
+enum bfs_err bfs_json_embed(const void *text, size_t len,
+			    const char *const *redact,
+			    struct bfs_json *json) BFS_MUST_CHECK;
+
 /* Ends the text with a newline; hands over the buffer (bfs_free). */
 enum bfs_err bfs_json_finish(struct bfs_json *json, char **ret_text,
 			     size_t *ret_len) BFS_MUST_CHECK;

@@ -11,7 +11,8 @@
 
 #include <stdio.h>
 
-#define FIRST_REGISTERED 32
+#define CODE_LZ4 1
+#define CODE_LZ4HC 2	/* another writer of lz4, without a row */
 #define FORMAT_BY_ID 6
 
 #define BFS_CODEC_ROW(stem) &bfs_codec_##stem,
@@ -21,31 +22,6 @@ const struct bfs_codec *const bfs_codecs[] = {
 #undef BFS_CODEC_ROW
 
 const size_t bfs_n_codecs = BFS_ARRAY_LEN(bfs_codecs);
-
-/* Every code that has a meaning, with or without a row. */
-static const char *const code_names[] = {
-	[0] = "blosclz",
-	[1] = "lz4",
-	[2] = "lz4hc",
-	[3] = "snappy",
-	[4] = "zlib",
-	[5] = "zstd",
-	[6] = "lizard",		/* in frames of the first betas */
-	[32] = "ndlz",
-	[33] = "zfp_acc",
-	[34] = "zfp_prec",
-	[35] = "zfp_rate",
-	[36] = "openhtj2k",
-	[37] = "grok",
-	[38] = "openzl",
-	[39] = "j2k",
-	[40] = "htj2k",
-};
-
-/* The chunk formats count lz4 and lz4hc as one. */
-static const char *const format_names[] = {
-	"blosclz", "lz4", "snappy", "zlib", "zstd", "lizard",
-};
 
 const struct bfs_codec *bfs_codec_find(unsigned format, unsigned id)
 {
@@ -63,8 +39,8 @@ const struct bfs_codec *bfs_codec_find(unsigned format, unsigned id)
 
 const struct bfs_codec *bfs_codec_by_code(unsigned code)
 {
-	if (code == 2)
-		code = 1;
+	if (code == CODE_LZ4HC)
+		code = CODE_LZ4;
 	for (size_t i = 0; i < bfs_n_codecs; i++) {
 		const struct bfs_codec *codec = bfs_codecs[i];
 
@@ -76,19 +52,22 @@ const struct bfs_codec *bfs_codec_by_code(unsigned code)
 
 const char *bfs_codec_code_name(unsigned code, char buf[24])
 {
-	if (code < BFS_ARRAY_LEN(code_names) && code_names[code])
-		return code_names[code];
+	const struct bfs_codec *codec = bfs_codec_by_code(code);
+
+	if (code == CODE_LZ4HC)
+		return "lz4hc";
+	if (codec)
+		return codec->name;
 	snprintf(buf, 24, "codec-%u", code);
 	return buf;
 }
 
 const char *bfs_codec_format_name(unsigned format, unsigned id, char buf[24])
 {
-	if (format < BFS_ARRAY_LEN(format_names))
-		return format_names[format];
-	if (format == FORMAT_BY_ID && id >= FIRST_REGISTERED)
-		return bfs_codec_code_name(id, buf);
-	/* The ids below are other codecs' API codes, not valid here. */
+	const struct bfs_codec *codec = bfs_codec_find(format, id);
+
+	if (codec)
+		return codec->name;
 	if (format == FORMAT_BY_ID)
 		snprintf(buf, 24, "codec-%u", id);
 	else

@@ -45,6 +45,7 @@ struct bfs_codec_sample {
 	const uint8_t *want;
 	size_t want_len;
 	uint8_t meta;
+	struct bfs_codec_env env;
 };
 
 struct bfs_codec {

@@ -16,7 +16,12 @@
 #include "bytes.h"
 #include "mem.h"
 
+#include <stdbool.h>
 #include <zstd.h>
+#include <zstd_errors.h>
+
+#define LEGACY_FIRST UINT32_C(0xfd2fb525)
+#define LEGACY_LAST UINT32_C(0xfd2fb527)
 
 struct bfs_codec_dict {
 	ZSTD_DDict *ddict;
@@ -70,11 +75,38 @@ static void dict_free(struct bfs_codec_dict *ready)
 	bfs_free(ready);
 }
 
+/* Whether the stream begins in a format of 0.5 to 0.7, as Blosc's first
+ * releases with Zstandard wrote them. Older ones it never used. */
+static bool is_legacy(const uint8_t *src, size_t len)
+{
+	uint32_t magic = len >= 4 ? bfs_le32(src) : 0;
+
+	return magic >= LEGACY_FIRST && magic <= LEGACY_LAST;
+}
+
 /*
- * Whether the stream is made of whole frames of today's format. The library
- * may also know the formats before 1.0, of which Blosc never made a stream;
- * their decoders are kept away from what a file holds.
+ * Such a stream is one frame, and nobody used dictionaries then. The library
+ * may be built without these formats. Its decoders for them know no allocator:
+ * they take some 160 KiB for the time of the call, outside the budget.
  */
+static enum bfs_err decode_legacy(const struct bfs_codec_job *job, void *state)
+{
+	size_t n;
+
+	if (!ZSTD_isFrame(job->src, job->src_len))
+		return BFS_ERR_UNSUPPORTED;
+	BFS_NEED(job->dict_len == 0 && !job->ready);
+	n = ZSTD_findFrameCompressedSize(job->src, job->src_len);
+	BFS_NEED(n == job->src_len);
+	n = ZSTD_decompress_usingDict(state, job->dst, job->dst_len, job->src,
+				      job->src_len, NULL, 0);
+	if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+		return BFS_ERR_NOMEM;
+	BFS_NEED(!ZSTD_isError(n) && n == job->dst_len);
+	return BFS_OK;
+}
+
+/* Whether the stream is made of whole frames of today's format. */
 static enum bfs_err check_frames(const uint8_t *src, size_t len)
 {
 	BFS_NEED(len > 0);
@@ -99,6 +131,8 @@ static enum bfs_err decode(const struct bfs_codec_job *job, void *state)
 {
 	size_t n;
 
+	if (is_legacy(job->src, job->src_len))
+		return decode_legacy(job, state);
 	BFS_TRY(check_frames(job->src, job->src_len));
 	if (job->ready)
 		n = ZSTD_decompress_usingDDict(state, job->dst, job->dst_len,

@@ -14,16 +14,6 @@ const struct bfs_filter *const bfs_filters[] = {
 
 const size_t bfs_n_filters = BFS_ARRAY_LEN(bfs_filters);
 
-/* Filters that have a name, but no row. */
-static const struct {
-	unsigned id;
-	const char *name;
-} others[] = {
-	{ 0, "none" },
-	{ 32, "ndcell" },
-	{ 33, "ndmean" },
-};
-
 const struct bfs_filter *bfs_filter_find(unsigned id)
 {
 	for (size_t i = 0; i < bfs_n_filters; i++)
@@ -38,9 +28,8 @@ const char *bfs_filter_name(unsigned id, char buf[24])
 
 	if (filter)
 		return filter->name;
-	for (size_t i = 0; i < BFS_ARRAY_LEN(others); i++)
-		if (others[i].id == id)
-			return others[i].name;
+	if (id == 0)
+		return "none";
 	snprintf(buf, 24, "filter-%u", id);
 	return buf;
 }

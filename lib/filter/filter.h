@@ -54,6 +54,9 @@ struct bfs_filter {
 	 * All NULL: known but not undoable here ("unsupported"). */
 	void (*undo[BFS_N_CPUS])(const struct bfs_filter_job *job);
 	struct bfs_filter_sample sample;
+	/* The array around the sample, for filters that want one. */
+	uint8_t sample_ndim;
+	const int32_t *sample_shape;
 };
 
 #define BFS_FILTER_ROW(stem) extern const struct bfs_filter bfs_filter_##stem;

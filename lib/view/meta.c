@@ -234,6 +234,8 @@ static enum bfs_err put_value(struct bfs_file *file,
 		put_error(json, &why);
 	else if (shown < len)
 		put_cut(json, buf, shown, len);
+	else if (layer->meta->is_json)
+		return bfs_json_embed(buf, shown, secret_keys, json);
 	else
 		return put_whole(json, buf, shown);
 	return BFS_OK;

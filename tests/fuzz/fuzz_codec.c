@@ -3,8 +3,9 @@
  * fuzz_codec.c - one stream into any codec.
  *
  * The first byte picks the row and whether there is a dictionary, the next two
- * are the length of the output, a fourth that of the dictionary; then come the
- * dictionary and the stream. All buffers are of exactly their size.
+ * are the length of the output, a fourth that of the dictionary or else the
+ * codec's parameter; then come the dictionary and the stream. All buffers are
+ * of exactly their size. The block lies in an array of one dimension.
  */
 #include "codec/codec.h"
 
@@ -67,7 +68,7 @@ static void run(const struct bfs_codec *codec, struct bfs_codec_job *job)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const struct bfs_codec_env env;
+	struct bfs_codec_env env = { .ndim = 1 };
 	struct bfs_codec_job job = { .env = &env };
 	const struct bfs_codec *codec;
 	uint8_t *src, *dict = NULL;
@@ -77,6 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	codec = bfs_codecs[(data[0] & 0x7f) % bfs_n_codecs];
 	job.dst_len = bfs_le16(data + 1);
 	job.dict_len = data[0] & 0x80 ? data[3] : 0;
+	job.meta = data[0] & 0x80 ? 0 : data[3];
+	env.typesize = job.dst_len % 8 ? 4 : 8;
+	env.blockshape[0] = (int32_t)(job.dst_len / env.typesize);
 	data += 4;
 	len -= 4;
 	if (job.dict_len > len)

@@ -23,7 +23,8 @@ struct vector {
 	const char *text;		/* what comes out, or */
 	uint32_t (*byte)(uint32_t i);	/* its byte i (low 8 bits), or */
 	size_t text_from;		/* the chunk's bytes from there */
-	bool unsupported;		/* needs a codec or filter not here */
+	bool unsupported;		/* needs a library or the array around,
+					 * and the oracle has it not */
 };
 
 static inline uint32_t byte_times5(uint32_t i)

@@ -58,7 +58,7 @@ static inline uint8_t *put(uint8_t *arena, const void *p, size_t len,
 	return to;
 }
 
-/* Decodes with the fields of `in` apart from its dst. */
+/* Decodes with the fields of `in` apart from its dst; no env: no array. */
 static inline enum bfs_err decode_job(const struct bfs_codec *codec,
 				      const struct bfs_codec_job *in)
 {
@@ -67,7 +67,8 @@ static inline enum bfs_err decode_job(const struct bfs_codec *codec,
 	for (int i = 0; i < 4; i++) {
 		struct bfs_codec_job job = *in;
 
-		job.env = &env;
+		if (!job.env)
+			job.env = &env;
 		job.src = put(src_arena, in->src, in->src_len, i & 1);
 		if (in->dict)
 			job.dict = put(dict_arena, in->dict, in->dict_len,

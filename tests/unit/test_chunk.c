@@ -50,6 +50,11 @@ static void chunk_decodes_every_vector(void **state)
 						&diag);
 
 		free(p);
+		if (v->unsupported && err == BFS_OK) {
+			/* test_codec_plugins.c knows what comes out. */
+			free(got);
+			continue;
+		}
 		if (v->unsupported) {
 			if (err != BFS_ERR_UNSUPPORTED)
 				fail_msg("%s: %s", v->name, bfs_err_name(err));
@@ -528,6 +533,10 @@ static void assert_agreement(const char *name, uint64_t round,
 	}
 	if (err != BFS_OK)
 		assert_string_not_equal(diag.text, "");
+	if (err == BFS_OK && verdict == ORACLE_UNSUPPORTED) {
+		free(got);	/* a codec that the oracle has not */
+		return;
+	}
 	if ((err == BFS_OK) != (verdict == ORACLE_GOOD))
 		fail_msg("%s, round %llu: library '%s', oracle '%s'", name,
 			 (unsigned long long)round,

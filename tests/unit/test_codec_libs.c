@@ -242,8 +242,9 @@ static void zstd_joins_frames_and_skips_the_skippable(void **unused)
 	expect_corrupt(&bfs_codec_zstd, packed, n + m + 1, 600);
 }
 
-/* The library may well decode it: a raw block in the format of 0.7. */
-static void zstd_refuses_frames_from_before_1_0(void **unused)
+/* The library may well decode it: a raw block in the format of 0.7. Alone it
+ * is a stream (see test_codec_plugins.c), behind another frame it is not. */
+static void zstd_joins_no_frames_from_before_1_0(void **unused)
 {
 	static const uint8_t old[] = {
 		0x27, 0xb5, 0x2f, 0xfd, 0x20, 0x04, 0x40, 0x00, 0x04,
@@ -253,7 +254,6 @@ static void zstd_refuses_frames_from_before_1_0(void **unused)
 	uint8_t src[300];
 
 	(void)unused;
-	expect_corrupt(&bfs_codec_zstd, old, sizeof(old), 4);
 	memcpy(src, s->src, s->src_len);
 	memcpy(src + s->src_len, old, sizeof(old));
 	expect_bytes(&bfs_codec_zstd, src, s->src_len, s->want, s->want_len);
@@ -459,7 +459,7 @@ int main(void)
 		cmocka_unit_test(zlib_contains_mutants_and_truncations),
 		cmocka_unit_test(zstd_decodes_every_kind_of_level),
 		cmocka_unit_test(zstd_joins_frames_and_skips_the_skippable),
-		cmocka_unit_test(zstd_refuses_frames_from_before_1_0),
+		cmocka_unit_test(zstd_joins_no_frames_from_before_1_0),
 		cmocka_unit_test(zstd_checks_a_checksum_that_is_there),
 		cmocka_unit_test(zstd_gives_a_big_window_no_memory),
 		cmocka_unit_test(zstd_contains_mutants_and_truncations),

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# limits.sh - files, functions and lines stay short enough to read.
+. "$(dirname "$0")/tap.sh"
+
+longer_than()
+{
+	local most=$1
+	shift
+	[ $# -gt 0 ] || return 0
+	wc -l "$@" | awk -v most="$most" '$2 != "total" && $1 > most {
+		print $2 ": " $1 " lines, at most " most }'
+}
+
+# Headers that hold a family's whole table may be a little longer, and so may
+# those that are code (vector kernels); the public one is the library's manual.
+long_headers()
+{
+	local long='lib/(container/container|view/view)\.h'
+	local code='lib/.*_(x86|neon)\.h'
+
+	longer_than 200 $(product_h | grep -vxE "lib/bloscfs.h|$long|$code")
+	longer_than 250 $(product_h | grep -xE "$long")
+	longer_than 300 $(product_h | grep -xE "$code")
+}
+
+long_sources() { longer_than 800 $(all_c | grep '\.c$'); }
+
+wide_lines()
+{
+	all_c | while read -r f; do
+		expand -t 8 "$f" | grep -nE '.{81}' | sed "s,^,$f:,"
+	done
+}
+
+spaced_lines() { all_c | xargs grep -nE '[[:space:]]+$'; [ $? = 123 ]; }
+
+long_functions()
+{
+	all_c | grep '\.c$' | xargs ctags -x --c-kinds=f \
+		--_xformat='%{line} %{end} %F %N' |
+		awk '$2 - $1 + 1 > 80 {
+			print $3 ": " $4 " has " $2 - $1 + 1 " lines" }'
+}
+
+no_spdx()
+{
+	all_c | while read -r f; do
+		head -n 1 "$f" | grep -qxF \
+			'/* SPDX-License-Identifier: BSD-3-Clause */' ||
+			echo "$f: no SPDX line first"
+	done
+}
+
+check "sources have at most 800 lines" long_sources
+check "headers have at most 200 lines" long_headers
+check "lines have at most 80 columns" wide_lines
+check "no line ends in blanks" spaced_lines
+check "every C file names its licence first" no_spdx
+! ctags --version 2> /dev/null | grep -q Universal ||
+	check "functions have at most 80 lines" long_functions
+finish
