@@ -11,6 +11,7 @@
 #include "bytes.h"
 #include "container/embed.h"
 #include "container/index.h"
+#include "container/metajson.h"
 #include "container/metatable.h"
 #include "mem.h"
 
@@ -313,7 +314,8 @@ static enum bfs_err open_contiguous(struct bfs_frame *f, const char *name,
 {
 	(void)name;
 	BFS_TRY(bfs_b2frame_open(f, false, diag));
-	return bfs_embed_open(f, diag);
+	BFS_TRY(bfs_embed_open(f, diag));
+	return bfs_meta_tensor(f, diag);
 }
 
 const struct bfs_container bfs_container_b2frame = {

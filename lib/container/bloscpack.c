@@ -10,6 +10,7 @@
 #include "container/bloscpack.h"
 
 #include "bytes.h"
+#include "container/metajson.h"
 #include "mem.h"
 
 #include <inttypes.h>
@@ -418,7 +419,9 @@ static enum bfs_err open_pack(struct bfs_frame *f, const char *name,
 		return BFS_OK;
 	}
 	BFS_TRY(open_chunks(f, &h, diag));
-	bfs_bloscpack_check_array(f);
+	if (f->array.linear)
+		bfs_meta_check_linear(f);
+	bfs_frame_note_sizes(f);
 	note_first(f);
 	return BFS_OK;
 }

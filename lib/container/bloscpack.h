@@ -26,7 +26,4 @@ enum bfs_err bfs_bloscpack_meta(struct bfs_frame *frame, uint64_t at,
 				uint64_t *ret_end,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* Once nbytes is known: whether the array's shape and dtype fill it. */
-void bfs_bloscpack_check_array(struct bfs_frame *frame);
-
 #endif

@@ -9,11 +9,10 @@
 
 #include "bytes.h"
 #include "codec/codec.h"
-#include "dtype.h"
+#include "container/metajson.h"
 #include "mem.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 
 #define SECTION 32
 #define MAX_META (UINT32_C(16) << 20)
@@ -125,33 +124,11 @@ static enum bfs_err read_content(struct bfs_frame *f, uint64_t at,
 	return BFS_OK;
 }
 
-/* "shape" of the JSON; false when it is none. */
-static bool take_shape(struct json_object *list, struct bfs_array_meta *a)
-{
-	size_t n, i;
-
-	if (!json_object_is_type(list, json_type_array))
-		return false;
-	n = json_object_array_length(list);
-	if (n > BFS_MAX_DIM)
-		return false;
-	for (i = 0; i < n; i++) {
-		struct json_object *v = json_object_array_get_idx(list, i);
-
-		if (!json_object_is_type(v, json_type_int))
-			return false;
-		a->shape[i] = json_object_get_int64(v);
-		if (a->shape[i] < 0)
-			return false;
-	}
-	a->ndim = (unsigned)n;
-	return true;
-}
-
 /* A dtype is a Python literal in a string, or (before 0.7.2) JSON itself. */
 static bool take_dtype(struct json_object *v, struct bfs_array_meta *a)
 {
 	const char *text;
+	size_t len;
 
 	if (json_object_is_type(v, json_type_string))
 		text = json_object_get_string(v);
@@ -161,8 +138,15 @@ static bool take_dtype(struct json_object *v, struct bfs_array_meta *a)
 			   JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (!text)
 		return false;
-	a->dtype_len = strlen(text);
-	a->dtype = bfs_memdup0(text, a->dtype_len);
+	len = strlen(text);
+	/* The literal of a plain dtype is in quotes of its own. */
+	if (len >= 2 && (text[0] == '\'' || text[0] == '"') &&
+	    text[len - 1] == text[0] && !memchr(text + 1, text[0], len - 2)) {
+		text++;
+		len -= 2;
+	}
+	a->dtype_len = len;
+	a->dtype = bfs_memdup0(text, len);
 	return a->dtype;
 }
 
@@ -179,7 +163,7 @@ static void read_array(struct bfs_frame *f, struct json_object *root)
 	    !json_object_object_get_ex(root, "order", &order))
 		return;
 	text = json_object_get_string(container);
-	if (!text || strcmp(text, "numpy") || !take_shape(shape, &a))
+	if (!text || strcmp(text, "numpy") || !bfs_meta_shape(shape, &a))
 		return;
 	text = json_object_get_string(order);
 	if (!text || (strcmp(text, "C") && strcmp(text, "F")) ||
@@ -251,28 +235,4 @@ enum bfs_err bfs_bloscpack_meta(struct bfs_frame *f, uint64_t at,
 	if (is_json)
 		parse_json(f, buf, s.size);
 	return add_content(f, buf, s.size, is_json, diag);
-}
-
-void bfs_bloscpack_check_array(struct bfs_frame *f)
-{
-	struct bfs_array_meta *a = &f->array;
-	struct bfs_dtype dtype;
-	uint64_t len;
-	unsigned i;
-
-	if (!a->present)
-		return;
-	a->present = false;
-	if (!f->nbytes_known ||
-	    bfs_dtype_parse(a->dtype, a->dtype_len, &dtype, NULL) != BFS_OK)
-		return;
-	len = dtype.itemsize;
-	bfs_dtype_release(&dtype);
-	if (len == 0 || len > INT32_MAX)
-		return;
-	f->typesize = (uint32_t)len;
-	for (i = 0; i < a->ndim; i++)
-		if (!bfs_mul(len, (uint64_t)a->shape[i], &len))
-			return;
-	a->present = len == f->nbytes;
 }

@@ -385,6 +385,26 @@ enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
 	return BFS_OK;
 }
 
+void bfs_frame_note_sizes(struct bfs_frame *f)
+{
+	const uint64_t *starts = f->starts;
+	uint64_t n = f->n_chunks, size, i;
+
+	if (!starts || n == 0)
+		return;
+	size = starts[1];
+	if (size == 0 || size > BFS_CHUNK_MAX_NBYTES)
+		return;
+	for (i = 1; i < n; i++)
+		if (starts[i] != i * size)
+			return;
+	if (starts[n] - starts[n - 1] > size || starts[n] == starts[n - 1])
+		return;
+	f->chunksize = (int64_t)size;
+	bfs_free(f->starts);
+	f->starts = NULL;
+}
+
 enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
 				const void *name, size_t name_len,
 				uint64_t off, uint64_t len, bool is_chunk)

@@ -226,6 +226,10 @@ enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
 				uint64_t *ret_n,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* A frame whose row set starts: where all chunks but a shorter last one are
+ * equal it gets that chunksize, and starts go. */
+void bfs_frame_note_sizes(struct bfs_frame *frame);
+
 /* Adds one metalayer of frame->source (copies the name); for rows. */
 enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
 				const void *name, size_t name_len,

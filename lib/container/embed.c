@@ -9,99 +9,17 @@
 #include "container/embed.h"
 
 #include "bytes.h"
+#include "container/metajson.h"
 #include "container/nametree.h"
-#include "json.h"
 #include "mem.h"
-#include "msgpack.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
-
-#define MAX_MAP (UINT32_C(16) << 20)
-
-static const struct bfs_meta *find(const struct bfs_meta *metas, size_t n,
-				   const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (metas[i].name_len == strlen(name) &&
-		    !memcmp(metas[i].name, name, metas[i].name_len))
-			return &metas[i];
-	return NULL;
-}
 
 static bool is_store(const struct bfs_frame *f)
 {
-	return find(f->metas, f->n_metas, "b2embed") ||
-	       find(f->metas, f->n_metas, "b2dict") ||
-	       find(f->metas, f->n_metas, "b2tree");
-}
-
-/* Decodes a variable-length metalayer whole; the caller frees. */
-static enum bfs_err decode(struct bfs_frame *f, const struct bfs_meta *m,
-			   uint8_t **ret_buf, size_t *ret_len,
-			   struct bfs_diag *diag)
-{
-	static const struct bfs_codec_env none;
-	struct bfs_scratch *scratch = NULL;
-	struct bfs_chunk *chunk;
-	uint8_t *buf = NULL;
-	enum bfs_err err = BFS_ERR_NOMEM;
-
-	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(f->source, m->off, m->len,
-						    UINT32_MAX, &none, &chunk,
-						    diag), m->off));
-	if (chunk->head.nbytes > MAX_MAP) {
-		err = bfs_fail(diag, BFS_ERR_LIMIT, m->off,
-			       "a map of keys of %" PRIu32 " bytes",
-			       chunk->head.nbytes);
-	} else {
-		buf = bfs_alloc(chunk->head.nbytes);
-		scratch = bfs_scratch_new();
-		if (buf && scratch)
-			err = bfs_diag_shift(diag, bfs_chunk_read_all(
-				chunk, f->source, m->off, buf, scratch, diag),
-				m->off);
-		else
-			bfs_fail(diag, err, 0, "no memory");
-	}
-	*ret_len = chunk->head.nbytes;
-	bfs_scratch_free(scratch);
-	bfs_chunk_unref(chunk);
-	if (err != BFS_OK) {
-		bfs_free(buf);
-		return err;
-	}
-	*ret_buf = buf;
-	return BFS_OK;
-}
-
-static enum bfs_err parse(const uint8_t *buf, size_t len,
-			  struct json_object **ret_root, struct bfs_diag *diag)
-{
-	struct bfs_json json;
-	struct json_object *root;
-	size_t text_len;
-	char *text;
-	enum bfs_err err;
-
-	bfs_json_init(&json, 4 * (size_t)MAX_MAP);
-	err = bfs_msgpack_to_json(buf, len, NULL, &json);
-	if (err == BFS_OK)
-		err = bfs_json_finish(&json, &text, &text_len);
-	bfs_json_release(&json);
-	if (err != BFS_OK)
-		return bfs_fail(diag, err, 0, "the map of keys is too big");
-	root = json_tokener_parse(text);
-	bfs_free(text);
-	if (!json_object_is_type(root, json_type_object)) {
-		json_object_put(root);
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
-				"the map of keys is no MessagePack map");
-	}
-	*ret_root = root;
-	return BFS_OK;
+	return bfs_meta_find(f->metas, f->n_metas, "b2embed") ||
+	       bfs_meta_find(f->metas, f->n_metas, "b2dict") ||
+	       bfs_meta_find(f->metas, f->n_metas, "b2tree");
 }
 
 /* The place of one key; false where it has none here. */
@@ -164,14 +82,9 @@ static enum bfs_err open_map(struct bfs_frame *f, const struct bfs_meta *m,
 			     struct bfs_diag *diag)
 {
 	struct json_object *root = NULL, *map;
-	uint8_t *buf = NULL;
 	enum bfs_err err;
-	size_t len;
 
-	BFS_TRY(decode(f, m, &buf, &len, diag));
-	err = parse(buf, len, &root, diag);
-	bfs_free(buf);
-	BFS_TRY(err);
+	BFS_TRY(bfs_meta_decode(f, m, &root, diag));
 	if (json_object_object_get_ex(root, "embed_map", &map) &&
 	    json_object_is_type(map, json_type_object))
 		err = take_keys(f, map, diag);
@@ -191,7 +104,7 @@ enum bfs_err bfs_embed_open(struct bfs_frame *f, struct bfs_diag *diag)
 	if (!is_store(f))
 		return BFS_OK;
 	f->format = "b2e";
-	m = find(f->vlmetas, f->n_vlmetas, "estore_metadata");
+	m = bfs_meta_find(f->vlmetas, f->n_vlmetas, "estore_metadata");
 	if (!m)
 		return bfs_nametree_build(NULL, 0, &f->tree, diag);
 	err = open_map(f, m, &why);

@@ -9,6 +9,7 @@
 #include "container/b2frame.h"
 #include "container/container.h"
 #include "container/index.h"
+#include "container/openfiles.h"
 
 #include "bytes.h"
 #include "mem.h"
@@ -17,18 +18,6 @@
 #include <stdio.h>
 
 #define INDEX_NAME "chunks.b2frame"
-#define N_OPEN 8
-
-/* Chunk files opened lately. The lock guards all of it. */
-struct sparse {
-	pthread_mutex_t lock;
-	unsigned next;			/* to be replaced */
-	struct {
-		uint64_t file;
-		struct bfs_source *source;	/* NULL: free */
-	} open[N_OPEN];
-};
-
 static bool probe_dir(int dirfd)
 {
 	static const uint8_t magic[] = "\xa8" "b2frame";
@@ -50,13 +39,13 @@ static bool probe_dir(int dirfd)
 static enum bfs_err open_dir(struct bfs_frame *f, const char *name,
 			     struct bfs_diag *diag)
 {
-	struct sparse *s = bfs_zalloc(1, sizeof(*s));
+	struct bfs_openfiles *files = bfs_zalloc(1, sizeof(*files));
 
 	(void)name;
-	if (!s)
+	if (!files)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	pthread_mutex_init(&s->lock, NULL);
-	f->priv = s;
+	bfs_openfiles_init(files);
+	f->priv = files;
 	BFS_TRY(bfs_source_member(f->dirfd, INDEX_NAME, &f->source, diag));
 	BFS_TRY(bfs_b2frame_open(f, true, diag));
 	f->cbytes += f->data_len;
@@ -85,62 +74,22 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 	return BFS_OK;
 }
 
-static struct bfs_source *find_open(struct sparse *s, uint64_t file)
-{
-	struct bfs_source *source = NULL;
-	unsigned i;
-
-	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < N_OPEN && !source; i++)
-		if (s->open[i].source && s->open[i].file == file)
-			source = bfs_source_ref(s->open[i].source);
-	pthread_mutex_unlock(&s->lock);
-	return source;
-}
-
-static void keep_open(struct sparse *s, uint64_t file,
-		      struct bfs_source *source)
-{
-	struct bfs_source *old;
-
-	bfs_source_ref(source);
-	pthread_mutex_lock(&s->lock);
-	old = s->open[s->next].source;
-	s->open[s->next].source = source;
-	s->open[s->next].file = file;
-	s->next = (s->next + 1) % N_OPEN;
-	pthread_mutex_unlock(&s->lock);
-	bfs_source_unref(old);
-}
-
 static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
 			   struct bfs_source **ret_source,
 			   struct bfs_diag *diag)
 {
-	struct bfs_source *found = find_open(f->priv, span_->file);
 	char name[24];
 
-	if (!found) {
-		snprintf(name, sizeof(name), "%08" PRIX64 ".chunk",
-			 span_->file);
-		BFS_TRY(bfs_source_member(f->dirfd, name, &found, diag));
-		keep_open(f->priv, span_->file, found);
-	}
-	*ret_source = found;
-	return BFS_OK;
+	snprintf(name, sizeof(name), "%08" PRIX64 ".chunk", span_->file);
+	return bfs_openfiles_get(f->priv, f->dirfd, span_->file, name,
+				 ret_source, diag);
 }
 
 static void close_dir(struct bfs_frame *f)
 {
-	struct sparse *s = f->priv;
-	unsigned i;
-
-	if (!s)
-		return;
-	for (i = 0; i < N_OPEN; i++)
-		bfs_source_unref(s->open[i].source);
-	pthread_mutex_destroy(&s->lock);
-	bfs_free(s);
+	if (f->priv)
+		bfs_openfiles_release(f->priv);
+	bfs_free(f->priv);
 }
 
 const struct bfs_container bfs_container_sparseframe = {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * openfiles.h - the few chunk files that a directory container keeps open.
+ */
+#ifndef BFS_OPENFILES_H
+#define BFS_OPENFILES_H
+
+#include "err.h"
+#include "source/source.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#define BFS_OPENFILES 8
+
+/* The lock guards all of it. */
+struct bfs_openfiles {
+	pthread_mutex_t lock;
+	unsigned next;			/* to be replaced */
+	struct {
+		uint64_t number;
+		struct bfs_source *source;	/* NULL: free */
+	} slots[BFS_OPENFILES];
+};
+
+void bfs_openfiles_init(struct bfs_openfiles *files);
+void bfs_openfiles_release(struct bfs_openfiles *files);
+
+/* File `number` of a directory, called `name` there, referenced. */
+enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files, int dirfd,
+			       uint64_t number, const char *name,
+			       struct bfs_source **ret_source,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif
