@@ -168,8 +168,9 @@ static void fill_neighbours(struct fetching *f, struct claim *claims, size_t n)
 		fail_claims(claims, n, err, &why);
 		return;
 	}
+	/* Special chunks have no bytes and no buffer for them. */
 	for (i = 0; i < n; i++)
-		decode_claim(f, &claims[i],
+		decode_claim(f, &claims[i], len == 0 ? NULL :
 			     f->scratch->in + (claims[i].off - off));
 }
 

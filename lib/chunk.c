@@ -312,9 +312,19 @@ static enum bfs_err add_filter(struct bfs_chunk *c, unsigned slot,
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 16 + slot,
 				"filter %s cannot be undone here",
 				bfs_filter_name(id, name));
-	if (op->check)
+	if (op->check) {
+		uint32_t rest = c->head.kind == BFS_CHUNK_VLBLOCKS ? 0 :
+				c->head.nbytes % c->head.blocksize;
+
 		BFS_TRY(bfs_diag_shift(diag, op->check(&job, diag),
 				       16 + slot));
+		/* The shorter last block has to be undone too. */
+		if (rest > 0) {
+			job.len = rest;
+			BFS_TRY(bfs_diag_shift(diag, op->check(&job, diag),
+					       16 + slot));
+		}
+	}
 	if (op->identity)
 		return BFS_OK;
 	c->filters[c->n_filters].op = op;

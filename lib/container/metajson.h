@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * metajson.h - what a container needs to know from its own metadata: MessagePack
- * and JSON as one kind of tree.
+ * metajson.h - what a container needs to know from its own metadata, be it
+ * MessagePack or JSON, as one kind of tree.
  */
 #ifndef BFS_METAJSON_H
 #define BFS_METAJSON_H
