@@ -50,6 +50,7 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
 	}
+	bfs_ahead_init(&a->ahead);
 	a->engine = engine;
 	a->frame = frame;
 	a->gen = atomic_fetch_add(&engine->next_gen, 1);
@@ -64,6 +65,7 @@ void bfs_array_close(struct bfs_array *a)
 {
 	if (!a)
 		return;
+	bfs_ahead_release(&a->ahead);
 	bfs_plans_drop(a->engine, a->gen);
 	bfs_cache_drop(a->engine->cache, a->gen);
 	bfs_frame_close(a->frame);
@@ -267,6 +269,9 @@ static enum bfs_err pin_blocks(struct bfs_array *a, uint64_t id,
 		size_t part = (size_t)bfs_min(len, pins[i].len - at);
 
 		add_piece(pieces, pins[i].data + at, part);
+		pieces->at_end[pieces->n_pins - n + i] =
+			at + part == pins[i].len;
+		pieces->consumed[pieces->n_pins - n + i] = false;
 		pos += (uint32_t)part;
 		len -= part;
 	}
@@ -367,25 +372,21 @@ static enum bfs_err copy_meta(struct bfs_array *a, uint64_t i, uint64_t off,
 
 static enum bfs_err check_range(struct bfs_array *a,
 				const struct bfs_stream *s, uint64_t off,
-				size_t len, struct bfs_diag *diag)
+				size_t len, uint64_t *ret_end,
+				struct bfs_diag *diag)
 {
-	uint64_t end;
-
-	BFS_TRY(bfs_array_len(a, s, &end, diag));
-	if (!bfs_inside(off, len, end))
+	BFS_TRY(bfs_array_len(a, s, ret_end, diag));
+	if (!bfs_inside(off, len, *ret_end))
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
 				"%zu bytes at %" PRIu64 " of %" PRIu64, len,
-				off, end);
+				off, *ret_end);
 	return BFS_OK;
 }
 
-enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
-			    uint64_t off, void *buf, size_t len,
-			    struct bfs_diag *diag)
+static enum bfs_err read_range(struct bfs_array *a, const struct bfs_stream *s,
+			       uint64_t off, void *buf, size_t len,
+			       struct bfs_diag *diag)
 {
-	BFS_TRY(check_range(a, s, off, len, diag));
-	if (len == 0)
-		return BFS_OK;
 	switch (s->kind) {
 	case BFS_STREAM_DATA:
 		if (a->has_nd)
@@ -410,6 +411,20 @@ enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
 	return BFS_ERR_INVALID;
 }
 
+enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
+			    uint64_t off, void *buf, size_t len,
+			    struct bfs_diag *diag)
+{
+	uint64_t end;
+
+	BFS_TRY(check_range(a, s, off, len, &end, diag));
+	if (len == 0)
+		return BFS_OK;
+	BFS_TRY(read_range(a, s, off, buf, len, diag));
+	bfs_ahead_note(a, s, off, len, end);
+	return BFS_OK;
+}
+
 /* Copies the range into buf and makes that the piece. */
 static enum bfs_err gather_piece(struct bfs_array *a,
 				 const struct bfs_stream *s, uint64_t off,
@@ -417,20 +432,17 @@ static enum bfs_err gather_piece(struct bfs_array *a,
 				 struct bfs_pieces *pieces,
 				 struct bfs_diag *diag)
 {
-	BFS_TRY(bfs_array_read(a, s, off, buf, len, diag));
+	BFS_TRY(read_range(a, s, off, buf, len, diag));
 	if (pieces->n == BFS_MAX_PIECES)
 		return bfs_fail(diag, BFS_ERR_LIMIT, off, "too many pieces");
 	add_piece(pieces, buf, len);
 	return BFS_OK;
 }
 
-enum bfs_err bfs_array_pin(struct bfs_array *a, const struct bfs_stream *s,
-			   uint64_t off, void *buf, size_t len,
-			   struct bfs_pieces *pieces, struct bfs_diag *diag)
+static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,
+			      uint64_t off, void *buf, size_t len,
+			      struct bfs_pieces *pieces, struct bfs_diag *diag)
 {
-	BFS_TRY(check_range(a, s, off, len, diag));
-	if (len == 0)
-		return BFS_OK;
 	/* Pinned pieces leave one place free for a gathered rest. */
 	if (pieces->n + 2 > BFS_MAX_PIECES)
 		return gather_piece(a, s, off, buf, len, pieces, diag);
@@ -454,12 +466,30 @@ enum bfs_err bfs_array_pin(struct bfs_array *a, const struct bfs_stream *s,
 	return gather_piece(a, s, off, buf, len, pieces, diag);
 }
 
+enum bfs_err bfs_array_pin(struct bfs_array *a, const struct bfs_stream *s,
+			   uint64_t off, void *buf, size_t len,
+			   struct bfs_pieces *pieces, struct bfs_diag *diag)
+{
+	size_t before = pieces->n_pins, i;
+	uint64_t end;
+
+	BFS_TRY(check_range(a, s, off, len, &end, diag));
+	if (len == 0)
+		return BFS_OK;
+	BFS_TRY(pin_range(a, s, off, buf, len, pieces, diag));
+	if (bfs_ahead_note(a, s, off, len, end))
+		for (i = before; i < pieces->n_pins; i++)
+			pieces->consumed[i] = pieces->at_end[i];
+	return BFS_OK;
+}
+
 void bfs_array_release(struct bfs_array *a, struct bfs_pieces *pieces)
 {
 	size_t i;
 
 	for (i = 0; i < pieces->n_pins; i++)
-		bfs_cache_unpin(a->engine->cache, &pieces->pins[i], false);
+		bfs_cache_unpin(a->engine->cache, &pieces->pins[i],
+				pieces->consumed[i]);
 	pieces->n_pins = 0;
 	pieces->n = 0;
 }

@@ -45,24 +45,6 @@ void bfs_engine_get_stats(struct bfs_engine *engine,
 /* Gives unpinned memory back. */
 void bfs_engine_trim(struct bfs_engine *engine);
 
-/* Immutable after opening. */
-struct bfs_array {
-	struct bfs_engine *engine;
-	struct bfs_frame *frame;	/* owned */
-	uint64_t gen;			/* unique to this opening */
-	bool has_nd;			/* an array with sound geometry */
-	struct bfs_nd nd;
-};
-
-/* Takes over frame, also on failure. An array metalayer whose geometry does
- * not hold makes the frame DAMAGED and leaves has_nd false. */
-enum bfs_err bfs_array_open(struct bfs_engine *engine,
-			    struct bfs_frame *frame,
-			    struct bfs_array **ret_array,
-			    struct bfs_diag *diag) BFS_MUST_CHECK;
-/* No pin of it may be left. */
-void bfs_array_close(struct bfs_array *array);
-
 /* The byte streams that an opened frame can give. */
 enum bfs_stream_kind {
 	BFS_STREAM_DATA,	/* the array in C order, or all chunks joined */
@@ -79,6 +61,44 @@ struct bfs_stream {
 	enum bfs_stream_kind kind;
 	uint64_t index;
 };
+
+/* A reader that may be sequential. */
+struct bfs_reader {
+	struct bfs_stream stream;
+	uint64_t next;			/* where it should go on */
+	uint64_t ahead;			/* decoded or being decoded up to here */
+	uint64_t used;			/* 0 = free */
+	unsigned run;			/* reads in a row */
+};
+
+#define BFS_READERS 8
+
+struct bfs_ahead {
+	pthread_mutex_t lock;		/* guards all below */
+	pthread_cond_t done;
+	unsigned n_jobs;
+	uint64_t clock;
+	struct bfs_reader readers[BFS_READERS];
+};
+
+/* Immutable after opening, but for `ahead`. */
+struct bfs_array {
+	struct bfs_engine *engine;
+	struct bfs_frame *frame;	/* owned */
+	uint64_t gen;			/* unique to this opening */
+	bool has_nd;			/* an array with sound geometry */
+	struct bfs_nd nd;
+	struct bfs_ahead ahead;
+};
+
+/* Takes over frame, also on failure. An array metalayer whose geometry does
+ * not hold makes the frame DAMAGED and leaves has_nd false. */
+enum bfs_err bfs_array_open(struct bfs_engine *engine,
+			    struct bfs_frame *frame,
+			    struct bfs_array **ret_array,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* No pin of it may be left. */
+void bfs_array_close(struct bfs_array *array);
 
 /* Exact length in bytes, from headers and index alone. Fails where it
  * cannot be known. */
@@ -106,6 +126,10 @@ struct bfs_pieces {
 	struct iovec iov[BFS_MAX_PIECES];
 	size_t n_pins;
 	struct bfs_cache_pin pins[BFS_MAX_PIECES];
+	/* Whether the range took a block to its end, and a sequential reader
+	 * so will not come back for it. */
+	bool at_end[BFS_MAX_PIECES];
+	bool consumed[BFS_MAX_PIECES];
 };
 
 /* Appends exactly len bytes of the stream to pieces: pinned blocks where the

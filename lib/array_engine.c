@@ -11,6 +11,8 @@
 
 /* Working memory of very large blocks is not kept. */
 #define SCRATCH_KEEP (UINT64_C(4) << 20)
+/* What the cache takes for 0. */
+#define DEFAULT_CACHE (UINT64_C(256) << 20)
 
 enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 			    struct bfs_engine **ret_engine)
@@ -25,6 +27,14 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 		bfs_free(e);
 		return err;
 	}
+	err = bfs_pool_new(options->n_threads, &e->pool);
+	if (err != BFS_OK) {
+		bfs_cache_free(e->cache);
+		bfs_free(e);
+		return err;
+	}
+	e->budget_len = options->cache_len ? options->cache_len :
+					     DEFAULT_CACHE;
 	pthread_mutex_init(&e->scratch_lock, NULL);
 	bfs_plans_init(e);
 	e->next_gen = 1;
@@ -53,6 +63,7 @@ void bfs_engine_free(struct bfs_engine *e)
 {
 	if (!e)
 		return;
+	bfs_pool_free(e->pool);
 	bfs_plans_release(e);
 	free_scratch(e);
 	pthread_mutex_destroy(&e->scratch_lock);

@@ -40,6 +40,8 @@ struct bfs_plan_shard {
 
 struct bfs_engine {
 	struct bfs_cache *cache;
+	struct bfs_pool *pool;		/* decodes ahead */
+	uint64_t budget_len;		/* of the cache */
 	struct bfs_plan_shard plans[BFS_PLAN_SHARDS];
 
 	pthread_mutex_t scratch_lock;	/* guards the free list */
@@ -50,6 +52,14 @@ struct bfs_engine {
 	_Atomic uint64_t decoded_len, decode_ns, source_len, n_source_reads;
 	_Atomic uint64_t n_plans, n_plan_hits;
 };
+
+void bfs_ahead_init(struct bfs_ahead *ahead);
+/* Waits for the jobs of the array. */
+void bfs_ahead_release(struct bfs_ahead *ahead);
+/* Takes note of a read of [off, off + len) of a stream of stream_len bytes,
+ * and starts decoding what comes next. True for a sequential reader. */
+bool bfs_ahead_note(struct bfs_array *array, const struct bfs_stream *stream,
+		    uint64_t off, size_t len, uint64_t stream_len);
 
 /* A scratch for this thread until it is given back; NULL: no memory. */
 struct bfs_scratch *bfs_engine_take_scratch(struct bfs_engine *engine);
