@@ -2,6 +2,7 @@
 /*
  * main.c - bloscfs, the program: what the command line asks for.
  */
+#include "check.h"
 #include "info.h"
 #include "opts.h"
 #include "start.h"
@@ -38,6 +39,8 @@ static enum exit_code run(const struct opts *opts)
 	switch (opts->form) {
 	case FORM_MOUNT:
 		return start_mount(opts);
+	case FORM_CHECK:
+		return check_run(opts);
 	case FORM_INFO:
 		return info_print(opts);
 	case FORM_UNMOUNT:

@@ -54,6 +54,8 @@ static const struct opt table[] = {
 	  "limit of all memory of the decoder (none)" },
 	{ "threads", "N", OPT_COUNT, AT(threads),
 	  "threads that decode (the CPUs allowed)" },
+	{ "jobs", "N", OPT_COUNT, AT(jobs),
+	  "threads of --check (the CPUs allowed)" },
 	{ "views", "LIST", OPT_TEXT, AT(views),
 	  "entries to show (info,data,npy,chunks,meta)" },
 	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
@@ -418,8 +420,8 @@ static int take_list(struct parse *parse, const char *text)
 static int take_form(struct parse *parse, enum form form)
 {
 	if (parse->opts->form != FORM_MOUNT && parse->opts->form != form)
-		return refuse(parse, "--info, --unmount, --version and "
-			      "--help exclude each other; give one");
+		return refuse(parse, "--check, --info, --unmount, --version "
+			      "and --help exclude each other; give one");
 	parse->opts->form = form;
 	return 0;
 }
@@ -430,8 +432,9 @@ static int take_long(struct parse *parse, const char *name)
 		const char *name;
 		enum form form;
 	} forms[] = {
-		{ "info", FORM_INFO }, { "unmount", FORM_UNMOUNT },
-		{ "version", FORM_VERSION }, { "help", FORM_HELP },
+		{ "check", FORM_CHECK }, { "info", FORM_INFO },
+		{ "unmount", FORM_UNMOUNT }, { "version", FORM_VERSION },
+		{ "help", FORM_HELP },
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -491,6 +494,11 @@ static int check_words(struct parse *parse)
 		if (opts->syslog && opts->log_file)
 			return refuse(parse, "syslog and log_file exclude "
 				      "each other; give one");
+		return 0;
+	case FORM_CHECK:
+		if (opts->n_words == 0)
+			return refuse(parse, "--check needs a container or a "
+				      "folder of them; name one or more");
 		return 0;
 	case FORM_INFO:
 		if (opts->n_words == 0)
@@ -561,6 +569,7 @@ void opts_help(FILE *out)
 	char name[HELP_NAME_CAP];
 
 	fputs("usage: bloscfs [options] SOURCE MOUNTPOINT\n"
+	      "       bloscfs --check SOURCE...\n"
 	      "       bloscfs --info SOURCE...\n"
 	      "       bloscfs --unmount MOUNTPOINT\n"
 	      "       bloscfs --version | --help\n\n"

@@ -16,6 +16,7 @@
 
 enum form {
 	FORM_MOUNT,
+	FORM_CHECK,
 	FORM_INFO,
 	FORM_UNMOUNT,
 	FORM_VERSION,
@@ -32,6 +33,7 @@ struct opts {
 	uint64_t max_memory;
 	uint64_t readahead;
 	uint64_t threads;
+	uint64_t jobs;		/* of --check; 0: as many as CPUs */
 	char *views;
 
 	bool has_uid, has_gid;

@@ -116,18 +116,47 @@ def manifest(folder):
     return rows
 
 
+# What is a metalayer in a container's directory goes by other names in rows.
+SECTIONS = {
+    "metadata": b"meta/metadata",
+    "userdata": b"meta/userdata",
+    "codecdata": b"meta/codec",
+    "usermeta": b"meta/usermeta",
+}
+
+
+def enter(what):
+    """The folder that "member:PATH:" and "embed:KEY:" lead to, as often as
+    they come, and the words behind."""
+    folder = b""
+    while what.startswith(("member:", "embed:")):
+        kind, path, what = what.split(":", 2)
+        if kind == "embed":
+            path = "tree" + path
+        folder += os.fsencode(path) + b"/"
+    return folder, what
+
+
 def entry_of(what):
     """Where in a container's directory a row's bytes are, and whether a
-    NumPy header precedes them; None for what is no file."""
+    NumPy header precedes them; None for a row that is about damage."""
+    folder, what = enter(what)
     what, _, arg = what.partition(":")
     if what in ("data", "range"):
-        return b"data.bin", False
+        return folder + b"data.bin", False
     if what in ("npy", "npyrange"):
-        return b"data.npy", True
+        return folder + b"data.npy", True
     if what == "chunk":
-        return b"chunks/%010d" % int(arg), False
+        return folder + b"chunks/%010d" % int(arg), False
+    if what == "vlblock":
+        # Only files of one chunk have such rows.
+        return folder + b"blocks/%010d/%010d" % (0, int(arg)), False
     if what == "metalayer":
-        return b"meta/" + escape(unquote_to_bytes(arg)), False
+        return folder + b"meta/" + escape(unquote_to_bytes(arg)), False
     if what == "vlmetalayer":
-        return b"vlmeta/" + escape(unquote_to_bytes(arg)), False
-    return None
+        return folder + b"vlmeta/" + escape(unquote_to_bytes(arg)), False
+    if what in SECTIONS:
+        return folder + SECTIONS[what], False
+    if what == "corrupt":
+        return None
+    raise ValueError("no view shows " + what)

@@ -28,13 +28,28 @@ def npy_start(path):
     return start, head
 
 
+# The default and blocks, which rows of variable-length blocks are about.
+VIEWS = "--views=info,data,npy,chunks,meta,blocks"
+
+
+def containers(path, kind):
+    """The paths of a sample's directories that have an info.json: its own,
+    and those of what lies in it. A store in a plain folder has none."""
+    inside = {samples.enter(row[2])[0]
+              for row in samples.manifest(harness.DATA)
+              if row[0] == path}
+    folders = {os.fsdecode(name).rstrip("/") for name in inside if name}
+    return sorted({os.path.join(path, name) for name in folders} |
+                  (set() if kind == "b2d" else {path}))
+
+
 def check_row(base, what, length, sha):
     entry, has_header = samples.entry_of(what)
     path = os.path.join(base, entry)
     size = os.stat(path).st_size
     start = npy_start(path)[0] if has_header else 0
-    if what.startswith(("range:", "npyrange:")):
-        offset = int(what.split(":")[1].split("+")[0])
+    if samples.enter(what)[1].startswith(("range:", "npyrange:")):
+        offset = int(what.split(":")[-1].split("+")[0])
         with open(path, "rb", buffering=0) as file:
             data = os.pread(file.fileno(), int(length), start + offset)
     else:
@@ -60,9 +75,9 @@ def touch_all(base):
 
 
 def check_damaged(base, notes):
-    if os.path.isfile(base):
+    if os.path.isfile(base) or not os.path.exists(base + b"/info.json"):
         # Not recognised: it passes through as it is.
-        harness.read(base)
+        touch_all(base)
         return
     failed = touch_all(base)
     info = json.loads(harness.read(os.path.join(base, b"info.json")))
@@ -78,7 +93,7 @@ def collect(work, rows, jobs, mount):
         try:
             if what == "corrupt":
                 check_damaged(base, notes)
-            elif samples.entry_of(what):
+            else:
                 check_row(base, what, length, sha)
         except (OSError, ValueError, SyntaxError, AssertionError) as error:
             return f"{path} {what}: {type(error).__name__}: {error}"
@@ -92,28 +107,39 @@ def every_row_of_the_manifest_is_served_as_it_says(work):
     rows = [row for row in samples.manifest(harness.DATA)
             if not row[0].startswith("unsupported-")]
     assert len(rows) > 20, "too few samples"
-    with Mount(work, harness.DATA) as mount:
+    with Mount(work, harness.DATA, VIEWS) as mount:
         complaints = collect(work, rows, 4, mount)
         equal(mount.process.poll(), None, "the daemon's status")
     assert not complaints, "\n".join(complaints)
 
 
 def listings_agree_with_info(work):
-    paths = {row[0] for row in samples.manifest(harness.DATA)
-             if row[0].startswith("good-")}
+    rows = samples.manifest(harness.DATA)
+    paths = {row[0]: row[1] for row in rows if row[0].startswith("good-")}
+    stores = 0
     with Mount(work, harness.DATA) as mount:
         for path in sorted(paths):
-            base = mount.path(path)
-            info = json.loads(harness.read(base + "/info.json"))
-            equal(info["status"], "good", f"status of {path}")
-            names = sorted(os.listdir(base + "/chunks"))
-            equal(names, [f"{i:010d}" for i in range(info["nchunks"])],
-                  f"chunks of {path}")
-            for name in ("data.bin", "meta", "vlmeta", "meta.json",
-                         "vlmeta.json"):
-                assert name in os.listdir(base), f"{path} has no {name}"
-            json.loads(harness.read(base + "/meta.json"))
-            json.loads(harness.read(base + "/vlmeta.json"))
+            for name in containers(path, paths[path]):
+                stores += check_listing(mount.path(name), name)
+    assert stores > 0, "no store among the samples"
+
+
+def check_listing(base, path):
+    """Whether this was a store, which has members instead of data."""
+    info = json.loads(harness.read(base + "/info.json"))
+    equal(info["status"], "good", f"status of {path}")
+    names = os.listdir(base)
+    if info["format"] == "b2z":
+        assert "chunks" not in names, f"{path} has chunks"
+        assert len(names) > 1, f"{path} has no members"
+        return True
+    equal(sorted(os.listdir(base + "/chunks")),
+          [f"{i:010d}" for i in range(info["nchunks"])], f"chunks of {path}")
+    for name in ("data.bin", "meta", "vlmeta", "meta.json", "vlmeta.json"):
+        assert name in names, f"{path} has no {name}"
+    json.loads(harness.read(base + "/meta.json"))
+    json.loads(harness.read(base + "/vlmeta.json"))
+    return False
 
 
 def what_no_codec_here_decodes_says_so(work):
@@ -137,33 +163,38 @@ def npy_opens_as_a_mapped_array(work):
     except ImportError:
         raise harness.Skip("numpy is not installed") from None
     rows = [row for row in samples.manifest(harness.DATA)
-            if row[2] == "npy" and row[0].startswith("good-")]
+            if samples.enter(row[2])[1] == "npy" and
+            row[0].startswith("good-")]
     assert rows, "no array among the samples"
     with Mount(work, harness.DATA) as mount:
-        for path, _, _, length, sha, _ in rows:
-            name = mount.path(path, "data.npy")
+        for path, _, what, length, sha, _ in rows:
+            entry = os.fsdecode(samples.entry_of(what)[0])
+            name = mount.path(path, entry)
             array = numpy.load(name, mmap_mode="r") if int(length) else \
                 numpy.load(name)
             if int(length) and array.ndim:
                 assert isinstance(array, numpy.memmap), f"{path} not mapped"
             equal(array.nbytes, int(length), f"nbytes of {path}")
             if sha != "-":
-                equal(hashlib.sha256(array.tobytes()).hexdigest(), sha,
-                      f"sha256 of {path}")
+                equal(hashlib.sha256(array.tobytes(order="A")).hexdigest(),
+                      sha, f"sha256 of {path}")
             # A mapping keeps the mount busy.
             del array
 
 
 def each_sample_mounts_alone(work):
     rows = [row for row in samples.manifest(harness.DATA)
-            if row[2] in ("data", "npy") and row[0].startswith("good-")]
-    # A frame, an array, a bare chunk.
-    picked = {row[0].rsplit(".", 1)[-1]: row for row in rows}
-    for path, _, what, length, sha, _ in picked.values():
+            if samples.enter(row[2])[1] in ("data", "npy") and
+            row[0].startswith("good-")]
+    # One of each kind: a frame, an array, a folder that is one, a store ...
+    picked = {row[1]: row for row in rows}
+    assert len(picked) >= 10, "too few kinds"
+    for path, kind, what, length, sha, _ in picked.values():
         source = os.path.join(harness.DATA, path)
         with Mount(work, source) as mount:
             check_row(os.fsencode(mount.point), what, length, sha)
-            assert "info.json" in os.listdir(mount.point)
+            equal("info.json" in os.listdir(mount.point), kind != "b2d",
+                  f"info.json of {path}")
 
 
 if __name__ == "__main__":
