@@ -66,7 +66,7 @@ struct bfs_stream {
 struct bfs_reader {
 	struct bfs_stream stream;
 	uint64_t next;			/* where it should go on */
-	uint64_t ahead;			/* decoded or being decoded up to here */
+	uint64_t ahead;			/* being decoded up to here */
 	uint64_t used;			/* 0 = free */
 	unsigned run;			/* reads in a row */
 };

@@ -240,6 +240,9 @@ static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
 				"the index has %" PRIu64 " entries for %" PRIu64
 				" chunks", n, bfs_div_up(f->nbytes,
 						(uint64_t)f->chunksize));
+	if (n == 0)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, at,
+				"the index is empty, the frame is not");
 	f->n_chunks = n;
 	return BFS_OK;
 }

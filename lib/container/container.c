@@ -16,6 +16,8 @@
 
 /* More variable chunks than this are not sized one by one. */
 #define MAX_SIZED (UINT64_C(1) << 24)
+#define MAX_SIZED_FILES (UINT64_C(1) << 22)
+#define MAX_SHARED (UINT64_C(1) << 16)
 
 const struct bfs_container *const bfs_containers[] = {
 #define BFS_CONTAINER_ROW(stem) &bfs_container_##stem,
@@ -250,6 +252,8 @@ static enum bfs_err sum_sizes(struct bfs_frame *frame, uint64_t *starts,
 					       i));
 		}
 		sum += len;
+		if (sum > frame->nbytes)
+			break;
 	}
 	starts[n] = sum;
 	if (sum > frame->nbytes || (n_special == 0 && sum < frame->nbytes))
@@ -266,6 +270,16 @@ static enum bfs_err sum_sizes(struct bfs_frame *frame, uint64_t *starts,
 	for (i = special + 1; i <= n; i++)
 		starts[i] += frame->nbytes - sum;
 	return BFS_OK;
+}
+
+/* How many chunks are sized: as many as there is room for in the file, which
+ * a few bytes of index can exceed by far, and some that share their place. */
+static uint64_t most_sized(const struct bfs_frame *frame)
+{
+	if (frame->ops->source)
+		return MAX_SIZED_FILES;
+	return bfs_min(MAX_SIZED, MAX_SHARED + bfs_source_len(frame->source) /
+						BFS_CHUNK_MIN_HEADER);
 }
 
 static enum bfs_err find_sizes(struct bfs_frame *frame,
@@ -286,7 +300,7 @@ static enum bfs_err find_sizes(struct bfs_frame *frame,
 		*ret_starts = starts;
 		return err;
 	}
-	if (frame->n_chunks > MAX_SIZED)
+	if (frame->n_chunks > most_sized(frame))
 		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
 				"%" PRIu64 " chunks of unknown size",
 				frame->n_chunks);

@@ -16,6 +16,7 @@
 #include <pthread.h>
 
 #define CACHE_LEN (UINT32_C(4) << 20)
+#define MAX_BLOCK (UINT32_C(8) << 20)
 #define MAX_SLOTS 64
 
 struct slot {
@@ -74,6 +75,14 @@ static enum bfs_err check_entries(const struct bfs_chunk_head *h,
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 12,
 				"an index repeats a value of %" PRIu32 " bytes",
 				h->value_len);
+	/* A block is decoded whole for one entry: a few bytes must not
+	 * become half a gibibyte. Bytes that are stored back themselves. */
+	if (h->kind != BFS_CHUNK_RAW && h->kind != BFS_CHUNK_VALUE &&
+	    bfs_min(h->blocksize ? h->blocksize : h->nbytes, h->nbytes) >
+	    MAX_BLOCK)
+		return bfs_fail(diag, BFS_ERR_LIMIT, 8,
+				"an index in blocks of %" PRIu32 " bytes",
+				h->blocksize);
 	return BFS_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "mem.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +21,16 @@
 #define HEADER_A5 120
 #define MAX_COUNT (UINT64_C(1) << 28)
 #define MAX_TILES (UINT64_C(1) << 22)
-#define MAX_REFERENCE (UINT32_C(1) << 30)
+#define MAX_BLOCK (UINT32_C(16) << 20)
+#define N_BLOCKS 4
+
+/* A decoded block of the delta reference. */
+struct block {
+	_Atomic uint32_t refs;
+	uint32_t number;
+	uint32_t len;
+	uint8_t data[];
+};
 
 /* Positions of the header. */
 struct packed {
@@ -28,9 +38,9 @@ struct packed {
 	uint64_t table;			/* where the positions begin */
 	uint64_t filters;		/* the delta reference, or 0 */
 	bool delta;
-	pthread_mutex_t lock;		/* guards reference */
-	uint8_t *reference;
-	uint32_t reference_len;
+	pthread_mutex_t lock;		/* guards the two below */
+	struct bfs_chunk *reference;
+	struct block *blocks[N_BLOCKS];	/* used lately, by number */
 };
 
 static const struct side {
@@ -303,16 +313,31 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 	return BFS_OK;
 }
 
-static enum bfs_err decode_reference(struct bfs_frame *f, uint8_t **ret_buf,
-				     uint32_t *ret_len, struct bfs_diag *diag)
-{
-	const struct packed *p = f->priv;
-	struct bfs_scratch *scratch = NULL;
-	struct bfs_chunk *chunk;
-	uint8_t *buf = NULL;
-	enum bfs_err err = BFS_ERR_NOMEM;
+/* ---- delta ----------------------------------------------------------- */
 
-	if (!p->filters || p->filters > p->table)
+static void put_block(struct block *b)
+{
+	if (b && atomic_fetch_sub_explicit(&b->refs, 1,
+					   memory_order_acq_rel) == 1)
+		bfs_free(b);
+}
+
+/* The plan of the reference, made when first needed and kept. */
+static enum bfs_err open_reference(struct bfs_frame *f,
+				   const struct bfs_chunk **ret_chunk,
+				   struct bfs_diag *diag)
+{
+	struct packed *p = f->priv;
+	struct bfs_chunk *chunk;
+	uint32_t size;
+
+	pthread_mutex_lock(&p->lock);
+	chunk = p->reference;
+	pthread_mutex_unlock(&p->lock);
+	*ret_chunk = chunk;
+	if (chunk)
+		return BFS_OK;
+	if (p->filters < HEADER || p->filters > p->table)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 40,
 				"the delta reference is missing");
 	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(f->source, p->filters,
@@ -320,57 +345,106 @@ static enum bfs_err decode_reference(struct bfs_frame *f, uint8_t **ret_buf,
 						    UINT32_MAX, &f->env,
 						    &chunk, diag),
 			       p->filters));
-	if (chunk->head.nbytes > MAX_REFERENCE) {
-		err = bfs_fail(diag, BFS_ERR_LIMIT, p->filters,
-			       "a delta reference of %" PRIu32 " bytes",
-			       chunk->head.nbytes);
-		goto out;
+	size = chunk->head.kind == BFS_CHUNK_VLBLOCKS ?
+			chunk->head.nbytes : chunk->head.blocksize;
+	if (chunk->head.kind != BFS_CHUNK_RAW && size > MAX_BLOCK) {
+		bfs_fail(diag, BFS_ERR_LIMIT, p->filters + 8,
+			 "a delta reference in blocks of %" PRIu32 " bytes",
+			 size);
+		bfs_chunk_unref(chunk);
+		return BFS_ERR_LIMIT;
 	}
-	buf = bfs_alloc(chunk->head.nbytes);
-	scratch = bfs_scratch_new();
-	if (!buf || !scratch)
-		bfs_fail(diag, err, 0, "no memory for the delta reference");
-	else
-		err = bfs_diag_shift(diag, bfs_chunk_read_all(
-					chunk, f->source, p->filters, buf,
-					scratch, diag), p->filters);
-out:
-	*ret_len = chunk->head.nbytes;
+	pthread_mutex_lock(&p->lock);
+	if (!p->reference) {
+		p->reference = chunk;
+		chunk = NULL;
+	}
+	*ret_chunk = p->reference;
+	pthread_mutex_unlock(&p->lock);
 	bfs_chunk_unref(chunk);
-	bfs_scratch_free(scratch);
-	if (err != BFS_OK) {
-		bfs_free(buf);
-		return err;
-	}
-	*ret_buf = buf;
 	return BFS_OK;
 }
 
-/* The reference, decoded when first needed and kept. */
-static enum bfs_err get_reference(struct bfs_frame *f, const uint8_t **ret_buf,
-				  uint32_t *ret_len, struct bfs_diag *diag)
+static enum bfs_err fill_block(struct bfs_frame *f,
+			       const struct bfs_chunk *chunk,
+			       const uint8_t *ref, struct block *b,
+			       struct bfs_diag *diag)
+{
+	const struct packed *p = f->priv;
+	struct bfs_scratch *scratch = bfs_scratch_new();
+	uint32_t at, len;
+	enum bfs_err err = BFS_ERR_NOMEM;
+
+	bfs_chunk_block_span(chunk, b->number, &at, &len);
+	if (!scratch || bfs_scratch_reserve(scratch, b->len, len)) {
+		bfs_fail(diag, err, 0, "no memory for the delta reference");
+		goto out;
+	}
+	err = len == 0 ? BFS_OK : bfs_source_read(f->source, p->filters + at,
+						  scratch->in, len, diag);
+	if (err == BFS_OK)
+		err = bfs_diag_shift(diag, bfs_chunk_decode(
+				chunk, b->number, scratch->in, len, ref,
+				b->data, scratch, diag), p->filters);
+out:
+	bfs_scratch_free(scratch);
+	return err;
+}
+
+static enum bfs_err decode_block(struct bfs_frame *f,
+				 const struct bfs_chunk *chunk, uint32_t k,
+				 const uint8_t *ref, struct block **ret_block,
+				 struct bfs_diag *diag)
+{
+	uint32_t len = bfs_chunk_block_len(chunk, k);
+	struct block *b = bfs_alloc(sizeof(*b) + len);
+	enum bfs_err err;
+
+	if (!b)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for the delta reference");
+	b->refs = 1;
+	b->number = k;
+	b->len = len;
+	err = fill_block(f, chunk, ref, b, diag);
+	if (err != BFS_OK) {
+		bfs_free(b);
+		return err;
+	}
+	*ret_block = b;
+	return BFS_OK;
+}
+
+/* Block k of the reference, until put back: one of the last few, or decoded
+ * anew outside of the lock. */
+static enum bfs_err get_block(struct bfs_frame *f,
+			      const struct bfs_chunk *chunk, uint32_t k,
+			      struct block **ret_block, struct bfs_diag *diag)
 {
 	struct packed *p = f->priv;
-	uint8_t *buf = NULL;
-	uint32_t len = 0;
-	bool there;
+	struct block **slot = &p->blocks[k % N_BLOCKS], *b, *old, *first = NULL;
+	enum bfs_err err;
 
 	pthread_mutex_lock(&p->lock);
-	there = p->reference;
+	b = *slot && (*slot)->number == k ? *slot : NULL;
+	if (b)
+		b->refs++;
 	pthread_mutex_unlock(&p->lock);
-	if (!there) {
-		BFS_TRY(decode_reference(f, &buf, &len, diag));
-		pthread_mutex_lock(&p->lock);
-		if (!p->reference) {
-			p->reference = buf;
-			p->reference_len = len;
-			buf = NULL;
-		}
-		pthread_mutex_unlock(&p->lock);
-		bfs_free(buf);
-	}
-	*ret_buf = p->reference;
-	*ret_len = p->reference_len;
+	*ret_block = b;
+	if (b)
+		return BFS_OK;
+	if (chunk->needs_ref && k > 0)
+		BFS_TRY(get_block(f, chunk, 0, &first, diag));
+	err = decode_block(f, chunk, k, first ? first->data : NULL, &b, diag);
+	put_block(first);
+	BFS_TRY(err);
+	b->refs++;
+	pthread_mutex_lock(&p->lock);
+	old = *slot;
+	*slot = b;
+	pthread_mutex_unlock(&p->lock);
+	put_block(old);
+	*ret_block = b;
 	return BFS_OK;
 }
 
@@ -379,28 +453,39 @@ static enum bfs_err finish(struct bfs_frame *f, const struct bfs_chunk *chunk,
 			   struct bfs_diag *diag)
 {
 	const struct packed *p = f->priv;
-	const uint8_t *reference;
-	uint32_t reference_len;
-	size_t n, i;
+	const struct bfs_chunk *r;
+	struct block *b;
+	size_t i, n;
 
 	if (!p->delta || chunk->head.kind == BFS_CHUNK_RAW)
 		return BFS_OK;
-	BFS_TRY(get_reference(f, &reference, &reference_len, diag));
-	if (off >= reference_len)
-		return BFS_OK;
-	n = (size_t)bfs_min(len, reference_len - off);
-	for (i = 0; i < n; i++)
-		dst[i] = (uint8_t)(dst[i] + reference[off + i]);
+	BFS_TRY(open_reference(f, &r, diag));
+	while (len > 0 && off < r->head.nbytes) {
+		uint32_t k = bfs_chunk_block_at(r, off);
+		uint32_t at = off - bfs_chunk_block_off(r, k);
+
+		BFS_TRY(get_block(f, r, k, &b, diag));
+		n = (size_t)bfs_min(len, b->len - at);
+		for (i = 0; i < n; i++)
+			dst[i] = (uint8_t)(dst[i] + b->data[at + i]);
+		put_block(b);
+		dst += n;
+		off += (uint32_t)n;
+		len -= n;
+	}
 	return BFS_OK;
 }
 
 static void close_packed(struct bfs_frame *f)
 {
 	struct packed *p = f->priv;
+	unsigned i;
 
 	if (!p)
 		return;
-	bfs_free(p->reference);
+	for (i = 0; i < N_BLOCKS; i++)
+		put_block(p->blocks[i]);
+	bfs_chunk_unref(p->reference);
 	pthread_mutex_destroy(&p->lock);
 	bfs_free(p);
 }

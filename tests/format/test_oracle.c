@@ -5,7 +5,8 @@
  *
  * Directories with a MANIFEST.tsv (tests/data/README.md) come as arguments,
  * else in BLOSCFS_TEST_DATA, else it is tests/data; BLOSCFS_CORPUS names one
- * more. Bare chunks, contiguous frames and arrays are looked at.
+ * more. Bare chunks, contiguous frames and arrays are looked at; the chunks of
+ * the other containers are test_oracle_chunks.c's.
  */
 #include "container/container.h"
 

@@ -9,6 +9,7 @@
  * which BLOSCFS_CORPUS_KINDS (a list with commas) picks kinds.
  */
 #include "bloscfs.h"
+#include "support/sample_place.h"
 #include "support/sample_rows.h"
 
 #include <dirent.h>
@@ -42,6 +43,7 @@ static int set_up(void **state)
 {
 	struct bloscfs_options options = {
 		.size = sizeof(options), .cache_size = 32 << 20,
+		.views = "info,data,npy,chunks,meta,blocks",
 	};
 
 	(void)state;
@@ -72,44 +74,6 @@ fault(const char *path, const char *what, const char *format, ...)
 }
 
 /* ---- reading --------------------------------------------------------- */
-
-static enum bloscfs_err open_path(const char *path,
-				  struct bloscfs_file **ret_file,
-				  struct bloscfs_diag *diag)
-{
-	const char *slash = strrchr(path, '/');
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	enum bloscfs_err err;
-
-	if (fd < 0)
-		return BLOSCFS_ERR_IO;
-	err = bloscfs_open(fs, fd, slash ? slash + 1 : path, 0, 0, ret_file,
-			   diag);
-	if (err != BLOSCFS_OK)
-		close(fd);
-	return err;
-}
-
-static bool find(struct bloscfs_file *file, const char *path,
-		 struct bloscfs_node *ret_node)
-{
-	struct bloscfs_node node = bloscfs_root();
-	char name[BLOSCFS_NAME_MAX + 1];
-
-	while (*path) {
-		size_t len = strcspn(path, "/");
-
-		if (len > BLOSCFS_NAME_MAX)
-			return false;
-		memcpy(name, path, len);
-		name[len] = 0;
-		if (!bloscfs_lookup(file, &node, name, &node))
-			return false;
-		path += len + (path[len] == '/');
-	}
-	*ret_node = node;
-	return true;
-}
 
 static uint64_t size_of(struct bloscfs_file *file,
 			const struct bloscfs_node *node)
@@ -160,14 +124,15 @@ static enum bloscfs_err hash(struct bloscfs_file *file,
 	return err;
 }
 
-static struct json_object *read_info(struct bloscfs_file *file)
+static struct json_object *read_info(struct bloscfs_file *file,
+				     const struct bloscfs_node *dir)
 {
 	struct json_object *info;
 	struct bloscfs_node node;
 	char *text;
 	size_t n = 0;
 
-	if (!find(file, "info.json", &node))
+	if (!sample_find(file, dir, "info.json", &node))
 		return NULL;
 	text = calloc(1, 65537);
 	if (bloscfs_read(file, &node, 0, text, 65536, &n, NULL))
@@ -314,18 +279,19 @@ static bool names_built_codec(const char *name)
 	return false;
 }
 
-/* Whether the name had a verdict. */
-static bool check_verdict(const char *path, const char *name)
+static bool has_verdict(const char *name)
+{
+	return !strncmp(name, "good-", 5) || !strncmp(name, "bad-", 4) ||
+	       !strncmp(name, "unsupported-", 12);
+}
+
+static void check_verdict(const char *path, const char *name)
 {
 	struct bloscfs_file *file = NULL;
 	struct bloscfs_diag diag = { 0 };
 	struct tally t = { 0 };
-	enum bloscfs_err err;
+	enum bloscfs_err err = sample_open(fs, path, &file, &diag);
 
-	if (strncmp(name, "good-", 5) && strncmp(name, "bad-", 4) &&
-	    strncmp(name, "unsupported-", 12))
-		return false;
-	err = open_path(path, &file, &diag);
 	if (file)
 		read_all(file, &t);
 	if (name[0] == 'g' || (name[0] == 'u' && names_built_codec(name)))
@@ -335,29 +301,31 @@ static bool check_verdict(const char *path, const char *name)
 	else
 		expect_bad(path, file, err, &t);
 	bloscfs_close(file);
-	return true;
 }
 
-/* Returns how many samples there were. */
-static unsigned check_folder(const char *path)
+/* Returns how many samples there were. With a verdict the folder is a sample
+ * of that name itself, and whatever lies in it must be so. */
+static unsigned check_folder(const char *path, const char *verdict)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 	unsigned n = 0;
 
 	while (dir && (entry = readdir(dir))) {
+		const char *name = verdict ? verdict : entry->d_name;
 		char below[4096];
-		struct stat st;
 
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(below, sizeof(below), "%s/%s", path, entry->d_name);
-		if (stat(below, &st) != 0)
-			continue;
-		if (S_ISDIR(st.st_mode))
-			n += check_folder(below);
-		else
-			n += check_verdict(below, entry->d_name);
+		if (sample_is_folder(below) &&
+		    !sample_is_container_dir(below)) {
+			n += check_folder(below,
+					  has_verdict(name) ? name : NULL);
+		} else if (has_verdict(name)) {
+			check_verdict(below, name);
+			n++;
+		}
 	}
 	if (dir)
 		closedir(dir);
@@ -375,7 +343,7 @@ static void samples_are_what_their_names_say(void **state)
 {
 	(void)state;
 	n_faults = 0;
-	assert_true(check_folder(data_dir()) > 0);
+	assert_true(check_folder(data_dir(), NULL) > 0);
 	assert_int_equal(n_faults, 0);
 }
 
@@ -469,6 +437,12 @@ static void check_npy(const struct sample_row *row, struct bloscfs_file *file,
 		if (!strstr(text, want))
 			fault(row->path, row->what, "no %s in %s", want, text);
 	}
+	if (start && sample_note(row->notes, "order", value, sizeof(value))) {
+		snprintf(want, sizeof(want), "'fortran_order': %s",
+			 value[0] == 'F' ? "True" : "False");
+		if (!strstr(text, want))
+			fault(row->path, row->what, "no %s in %s", want, text);
+	}
 	/* Only simple types: their text is the same everywhere. */
 	if (start && sample_note(row->notes, "dtype", value, sizeof(value)) &&
 	    strchr("<>|", value[0])) {
@@ -480,14 +454,16 @@ static void check_npy(const struct sample_row *row, struct bloscfs_file *file,
 }
 
 static void check_range(const struct sample_row *row,
-			struct bloscfs_file *file, const char *arg, bool npy)
+			struct bloscfs_file *file,
+			const struct bloscfs_node *dir, const char *arg,
+			bool npy)
 {
 	uint64_t off = 0, len = 0, start = 0;
 	struct bloscfs_node node;
 	char *text = calloc(1, 4096);
 
 	sscanf(arg, "%" SCNu64 "+%" SCNu64, &off, &len);
-	if (!find(file, npy ? "data.npy" : "data.bin", &node)) {
+	if (!sample_find(file, dir, npy ? "data.npy" : "data.bin", &node)) {
 		fault(row->path, row->what, "no such entry");
 	} else {
 		if (npy)
@@ -505,14 +481,20 @@ static bool needs_magic(const struct sample_row *row)
 	       strcmp(row->kind, "chunk2") && strcmp(row->kind, "packed");
 }
 
-/* Whether the file begins as one of the formats that have a magic. */
+/* Whether the file (of a folder, its index) begins as one of the formats
+ * that have a magic. */
 static bool has_magic(const char *path)
 {
-	char head[10] = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool has = fd >= 0 && read(fd, head, 10) == 10 &&
-		   (!memcmp(head + 1, "\xa8" "b2frame", 9) ||
-		    !memcmp(head, "blpk", 4));
+	char head[10] = { 0 }, index[4200];
+	int fd;
+	bool has;
+
+	snprintf(index, sizeof(index), "%s%s", path,
+		 sample_is_folder(path) ? "/chunks.b2frame" : "");
+	fd = open(index, O_RDONLY | O_CLOEXEC);
+	has = fd >= 0 && read(fd, head, 10) == 10 &&
+	      (!memcmp(head + 1, "\xa8" "b2frame", 9) ||
+	       !memcmp(head, "blpk", 4) || !memcmp(head, "PK\3\4", 4));
 
 	if (fd >= 0)
 		close(fd);
@@ -524,7 +506,7 @@ static void check_corrupt(const struct sample_row *row, const char *path)
 	bool must_fail = strstr(row->notes, "expect=error") != NULL;
 	struct bloscfs_file *file = NULL;
 	struct bloscfs_diag diag = { 0 };
-	enum bloscfs_err err = open_path(path, &file, &diag);
+	enum bloscfs_err err = sample_open(fs, path, &file, &diag);
 	struct tally t;
 
 	if (err != BLOSCFS_OK) {
@@ -545,22 +527,25 @@ static void check_corrupt(const struct sample_row *row, const char *path)
 	bloscfs_close(file);
 }
 
+/* The container whose directory is `at`: the file's own, or one inside. */
 static void check_status(const struct sample_row *row,
-			 struct bloscfs_file *file)
+			 struct bloscfs_file *file,
+			 const struct bloscfs_node *at)
 {
-	struct json_object *info = read_info(file), *status = NULL;
+	struct json_object *info = read_info(file, at), *status = NULL;
 	struct bloscfs_diag diag = { 0 };
 	struct bloscfs_node dir, node;
 	char value[64], name[BLOSCFS_NAME_MAX + 1];
 	uint64_t n, want;
 
-	if (bloscfs_file_status(file, &diag) != BLOSCFS_GOOD || !info ||
-	    !json_object_object_get_ex(info, "status", &status) ||
-	    strcmp(json_object_get_string(status), "good"))
+	if (bloscfs_file_status(file, &diag) != BLOSCFS_GOOD && !at->child)
 		fault(row->path, "status", "is not good: %s", diag.text);
+	if (!info || !json_object_object_get_ex(info, "status", &status) ||
+	    strcmp(json_object_get_string(status), "good"))
+		fault(row->path, row->what, "info.json does not say good");
 	json_object_put(info);
 	if (!sample_note(row->notes, "nchunks", value, sizeof(value)) ||
-	    !find(file, "chunks", &dir))
+	    !sample_find(file, at, "chunks", &dir))
 		return;
 	want = strtoull(value, NULL, 10);
 	for (n = 0; n <= want; n++)
@@ -573,63 +558,73 @@ static void check_status(const struct sample_row *row,
 
 /* ---- a row ----------------------------------------------------------- */
 
-/* The entry that a row is about; false where no view shows such a thing. */
-static bool entry_of(const char *what, const char *arg, char *path)
+/* A row that is none of damage. */
+static void check_entry(const struct sample_row *row,
+			struct bloscfs_file *file)
 {
-	static const char *const sections[][2] = {
-		{ "metadata", "meta/metadata" },
-		{ "userdata", "meta/userdata" },
-		{ "codecdata", "meta/codec" },
-		{ "usermeta", "meta/usermeta" },
-		{ "data", "data.bin" },
-		{ "npy", "data.npy" },
-	};
-
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		if (!strcmp(what, sections[i][0])) {
-			strcpy(path, sections[i][1]);
-			return true;
-		}
-	}
-	if (!strcmp(what, "chunk"))
-		sprintf(path, "chunks/%010llu", strtoull(arg, NULL, 10));
-	else if (!strcmp(what, "metalayer"))
-		sample_file_name(arg, stpcpy(path, "meta/"));
-	else if (!strcmp(what, "vlmetalayer"))
-		sample_file_name(arg, stpcpy(path, "vlmeta/"));
-	else
-		return false;
-	return true;
-}
-
-static void check_row(const struct sample_row *row, const char *path,
-		      struct bloscfs_file *file)
-{
+	struct bloscfs_node dir, node;
+	const char *rest = sample_enter(file, row->what, &dir), *arg;
 	char what[64], entry[512];
-	size_t len = strcspn(row->what, ":");
-	const char *arg = row->what + len + (row->what[len] == ':');
-	struct bloscfs_node node;
+	size_t len;
 
-	snprintf(what, sizeof(what), "%.*s", (int)len, row->what);
-	if (!strcmp(what, "corrupt"))
-		check_corrupt(row, path);
-	else if (!strcmp(what, "vlblock") || !strcmp(what, "member") ||
-		 !strcmp(what, "embed"))
-		return;		/* other views, other interfaces */
-	else if (!file)
-		return;		/* said already */
-	else if (!strcmp(what, "range") || !strcmp(what, "npyrange"))
-		check_range(row, file, arg, what[0] == 'n');
+	if (!rest) {
+		fault(row->path, row->what, "there is no such member");
+		return;
+	}
+	len = strcspn(rest, ":");
+	arg = rest + len + (rest[len] == ':');
+	snprintf(what, sizeof(what), "%.*s", (int)len, rest);
+	if (rest != row->what && strstr(row->notes, "still readable") == NULL)
+		check_status(row, file, &dir);
+	if (!strcmp(what, "range") || !strcmp(what, "npyrange"))
+		check_range(row, file, &dir, arg, what[0] == 'n');
 	else if (!strcmp(what, "status"))
-		check_status(row, file);
-	else if (!entry_of(what, arg, entry))
+		check_status(row, file, &dir);
+	else if (!sample_entry(what, arg, entry))
 		fault(row->path, row->what, "nobody knows what that is");
-	else if (!find(file, entry, &node))
+	else if (!sample_find(file, &dir, entry, &node))
 		fault(row->path, row->what, "there is no %s", entry);
 	else if (!strcmp(what, "npy"))
 		check_npy(row, file, &node);
 	else
 		check_bytes(row, file, &node, 0, UINT64_MAX, true);
+}
+
+static void check_row(const struct sample_row *row, const char *path,
+		      struct bloscfs_file *file)
+{
+	if (!strcmp(row->what, "corrupt"))
+		check_corrupt(row, path);
+	else if (file)			/* else it was said already */
+		check_entry(row, file);
+}
+
+/* The rows of a folder that is no container: each names a file in it. */
+static void check_folder_row(const struct sample_row *row, const char *path)
+{
+	size_t len = strcspn(row->what + 7, ":");
+	struct bloscfs_file *file = NULL;
+	struct bloscfs_diag diag = { 0 };
+	struct sample_row inner = *row;
+	char below[8192];
+	enum bloscfs_err err;
+
+	if (strncmp(row->what, "member:", 7)) {
+		if (strcmp(row->what, "corrupt"))
+			fault(row->path, row->what, "is no container");
+		return;
+	}
+	snprintf(below, sizeof(below), "%s/%.*s", path, (int)len,
+		 row->what + 7);
+	inner.what = row->what + 7 + len + (row->what[7 + len] == ':');
+	err = sample_open(fs, below, &file, &diag);
+	if (err != BLOSCFS_OK) {
+		fault(below, row->what, "%s: %s", bloscfs_err_name(err),
+		      diag.text);
+		return;
+	}
+	check_entry(&inner, file);
+	bloscfs_close(file);
 }
 
 /* The rows of one container. What has whole content and no damage must be
@@ -645,6 +640,11 @@ static void check_group(const char *dir, const struct sample_row *rows,
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, rows->path);
+	if (sample_is_folder(path) && !sample_is_container_dir(path)) {
+		for (size_t i = 0; i < n; i++)
+			check_folder_row(&rows[i], path);
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		bool damaged = !strcmp(rows[i].what, "corrupt");
 
@@ -655,26 +655,24 @@ static void check_group(const char *dir, const struct sample_row *rows,
 			sound = &rows[i];
 	}
 	may_lack = !strncmp(rows->path, "unsupported-", 12);
-	err = wanted ? open_path(path, &file, &diag) : BLOSCFS_OK;
+	err = wanted ? sample_open(fs, path, &file, &diag) : BLOSCFS_OK;
 	if (err != BLOSCFS_OK)
 		fault(rows->path, "open", "%s: %s", bloscfs_err_name(err),
 		      diag.text);
-	if (file && sound && !corrupt && !may_lack)
-		check_status(sound, file);
+	if (file && sound && !corrupt && !may_lack) {
+		struct bloscfs_node root = bloscfs_root();
+
+		check_status(sound, file, &root);
+	}
 	for (size_t i = 0; i < n; i++)
 		check_row(&rows[i], path, file);
 	bloscfs_close(file);
 }
 
-static bool is_picked(const struct sample_row *row, const char *dir,
-		      const char *kinds)
+static bool is_picked(const struct sample_row *row, const char *kinds)
 {
-	char path[4096], list[256], kind[64];
-	struct stat st;
+	char list[256], kind[64];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, row->path);
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return false;	/* this interface opens files */
 	if (!kinds)
 		return true;
 	snprintf(list, sizeof(list), ",%s,", kinds);
@@ -695,7 +693,7 @@ static void check_manifest(const char *dir, const char *kinds)
 		for (n = 1; i + n < m.n; n++)
 			if (strcmp(m.rows[i].path, m.rows[i + n].path))
 				break;
-		if (!is_picked(&m.rows[i], dir, kinds))
+		if (!is_picked(&m.rows[i], kinds))
 			continue;
 		check_group(dir, &m.rows[i], n);
 		n_checked += n;
