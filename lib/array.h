@@ -68,7 +68,9 @@ struct bfs_reader {
 	uint64_t next;			/* where it should go on */
 	uint64_t ahead;			/* being decoded up to here */
 	uint64_t used;			/* 0 = free */
+	uint64_t number;		/* of the reader in this slot */
 	unsigned run;			/* reads in a row */
+	bool busy;			/* a job is ahead of it */
 };
 
 #define BFS_READERS 8

@@ -19,14 +19,20 @@
 #define WINDOW (UINT64_C(2) << 20)
 /* In a row before a reader counts as sequential. */
 #define RUN 3
-/* Decoded ahead of a reader, if blocks are not larger. */
-#define AHEAD (UINT64_C(1) << 20)
+/* Decoded ahead of a reader, if blocks are not larger, and in one step. */
+#define AHEAD (UINT64_C(2) << 20)
+#define STEP (UINT64_C(256) << 10)
+/* Requests from here on need no help. */
+#define LARGE (UINT64_C(512) << 10)
 
+/* One reader being kept ahead of. The job stays as long as the reader comes
+ * on: starting another costs a wake-up. */
 struct job {
 	struct bfs_array *array;
+	struct bfs_reader *reader;
+	uint64_t number;		/* of the reader, while it has its slot */
 	struct bfs_stream stream;
-	uint64_t off;
-	size_t len;
+	uint64_t stream_len;
 };
 
 void bfs_ahead_init(struct bfs_ahead *ahead)
@@ -82,9 +88,11 @@ static struct bfs_reader *note_read(struct bfs_ahead *ahead,
 	bool known;
 	struct bfs_reader *r = find_reader(ahead, stream, off, &known);
 
-	if (!known)
-		*r = (struct bfs_reader){ .stream = *stream, .next = off };
 	r->used = ++ahead->clock;
+	if (!known)
+		*r = (struct bfs_reader){ .stream = *stream, .next = off,
+					  .used = r->used,
+					  .number = r->used };
 	/* Reads that only fill the gap behind do not count. */
 	if (off + len > r->next) {
 		r->run = off <= r->next ? r->run + 1 : r->run / 2;
@@ -121,14 +129,14 @@ static void fetch_linear(struct bfs_array *a, uint64_t id, uint32_t pos,
 	bfs_chunk_unref(plan.chunk);
 }
 
-static void run_linear(struct job *j)
+static void run_linear(struct job *j, uint64_t off, uint64_t last)
 {
 	struct bfs_frame *f = j->array->frame;
-	uint64_t n, begin, end, off = j->off, last = j->off + j->len;
+	uint64_t n, begin, end;
 
 	if (j->stream.kind == BFS_STREAM_CHUNK) {
 		fetch_linear(j->array, j->stream.index, (uint32_t)off,
-			     j->len);
+			     (size_t)(last - off));
 		return;
 	}
 	while (off < last) {
@@ -143,7 +151,7 @@ static void run_linear(struct job *j)
 	}
 }
 
-static void run_tiles(struct job *j)
+static void run_tiles(struct job *j, uint64_t off, uint64_t last)
 {
 	struct bfs_array *a = j->array;
 	struct bfs_nd_walk walk;
@@ -151,7 +159,7 @@ static void run_tiles(struct job *j)
 	struct bfs_cache_pin pin;
 	struct bfs_plan plan;
 
-	bfs_nd_walk_init(&walk, &a->nd, j->off, j->len);
+	bfs_nd_walk_init(&walk, &a->nd, off, last - off);
 	while (bfs_nd_walk_next(&walk, &piece)) {
 		struct bfs_cache_key key = { a->gen, piece.chunk,
 					     piece.block };
@@ -176,22 +184,6 @@ static void run_tiles(struct job *j)
 	}
 }
 
-static void run_job(void *arg)
-{
-	struct job *j = arg;
-	struct bfs_ahead *ahead = &j->array->ahead;
-
-	if (j->stream.kind == BFS_STREAM_DATA && j->array->has_nd)
-		run_tiles(j);
-	else
-		run_linear(j);
-	pthread_mutex_lock(&ahead->lock);
-	if (--ahead->n_jobs == 0)
-		pthread_cond_broadcast(&ahead->done);
-	pthread_mutex_unlock(&ahead->lock);
-	bfs_free(j);
-}
-
 /* What is worth decoding next: an eighth of the cache at most. */
 static uint64_t ahead_len(const struct bfs_array *a)
 {
@@ -200,18 +192,65 @@ static uint64_t ahead_len(const struct bfs_array *a)
 	return bfs_min(len, a->engine->budget_len / 8);
 }
 
-static void start_job(struct bfs_array *a, const struct bfs_stream *stream,
-		      uint64_t off, size_t len)
+/* The next step of a job; false when the reader is gone or far behind. */
+static bool next_step(struct job *j, uint64_t *ret_off, uint64_t *ret_last)
+{
+	struct bfs_ahead *ahead = &j->array->ahead;
+	struct bfs_reader *r = j->reader;
+	uint64_t off, last;
+	bool more;
+
+	pthread_mutex_lock(&ahead->lock);
+	more = r->number == j->number && r->run >= RUN;
+	if (more) {
+		off = bfs_max(r->next, r->ahead);
+		last = bfs_min(j->stream_len, r->next + ahead_len(j->array));
+		last = bfs_min(last, off + STEP);
+		more = off < last;
+		if (more) {
+			r->ahead = last;
+			*ret_off = off;
+			*ret_last = last;
+		}
+	}
+	if (!more && r->number == j->number)
+		r->busy = false;
+	if (!more && --ahead->n_jobs == 0)
+		pthread_cond_broadcast(&ahead->done);
+	pthread_mutex_unlock(&ahead->lock);
+	return more;
+}
+
+static void run_job(void *arg)
+{
+	struct job *j = arg;
+	uint64_t off, last;
+
+	while (next_step(j, &off, &last)) {
+		if (j->stream.kind == BFS_STREAM_DATA && j->array->has_nd)
+			run_tiles(j, off, last);
+		else
+			run_linear(j, off, last);
+	}
+	bfs_free(j);
+}
+
+/* Counted already; gives the count back where no thread can be had. */
+static void start_job(struct bfs_array *a, struct bfs_reader *r,
+		      uint64_t number, const struct bfs_stream *stream,
+		      uint64_t stream_len)
 {
 	struct job *j = bfs_alloc(sizeof(*j));
 
 	if (j) {
-		*j = (struct job){ a, *stream, off, len };
+		*j = (struct job){ a, r, number, *stream, stream_len };
 		if (bfs_pool_submit(a->engine->pool, run_job, j))
 			return;
 		bfs_free(j);
 	}
 	pthread_mutex_lock(&a->ahead.lock);
+	if (r->number == number)
+		r->busy = false;
 	if (--a->ahead.n_jobs == 0)
 		pthread_cond_broadcast(&a->ahead.done);
 	pthread_mutex_unlock(&a->ahead.lock);
@@ -221,9 +260,9 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 		    uint64_t off, size_t len, uint64_t stream_len)
 {
 	struct bfs_ahead *ahead = &a->ahead;
-	uint64_t begin = 0, end = 0;
+	uint64_t number = 0;
 	struct bfs_reader *r;
-	bool sequential;
+	bool sequential, start;
 
 	if (stream->kind != BFS_STREAM_DATA &&
 	    stream->kind != BFS_STREAM_JOINED &&
@@ -232,18 +271,18 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 	pthread_mutex_lock(&ahead->lock);
 	r = note_read(ahead, stream, off, len);
 	sequential = r->run >= RUN;
-	/* Half of the distance is left before the next job is worth it. */
-	if (sequential && ahead->n_jobs < 2 &&
-	    r->ahead < r->next + ahead_len(a) / 2) {
-		begin = bfs_max(r->next, r->ahead);
-		end = bfs_min(stream_len, r->next + ahead_len(a));
-		if (begin < end) {
-			r->ahead = end;
-			ahead->n_jobs++;
-		}
+	/* Half of the distance is left before a job is worth it again. Large
+	 * requests come several at a time and keep all CPUs busy as it is. */
+	start = sequential && !r->busy && len < LARGE &&
+		r->next < stream_len &&
+		r->ahead < r->next + ahead_len(a) / 2 && r->ahead < stream_len;
+	if (start) {
+		r->busy = true;
+		number = r->number;
+		ahead->n_jobs++;
 	}
 	pthread_mutex_unlock(&ahead->lock);
-	if (begin < end)
-		start_job(a, stream, begin, (size_t)(end - begin));
+	if (start)
+		start_job(a, r, number, stream, stream_len);
 	return sequential;
 }
