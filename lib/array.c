@@ -17,24 +17,61 @@
 /* Below this a pinned piece costs more than a copy. */
 #define PIECE_LEN 4096
 
-static enum bfs_err open_nd(struct bfs_array *a, struct bfs_diag *why)
+static enum bfs_err check_nd(const struct bfs_array *a, const struct bfs_nd *nd,
+			     struct bfs_diag *why)
 {
-	struct bfs_frame *f = a->frame;
+	const struct bfs_frame *f = a->frame;
 
-	BFS_TRY(bfs_nd_init(f->array.ndim, f->array.shape, f->array.chunkshape,
-			    f->array.blockshape, f->typesize, &a->nd, why));
-	if (a->nd.n_chunks != f->n_chunks)
+	if (nd->n_chunks != f->n_chunks)
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
 				"the array has %" PRIu64 " chunks, the frame %"
-				PRIu64, a->nd.n_chunks, f->n_chunks);
-	if (f->n_chunks > 0 && (f->chunksize <= 0 || a->nd.chunk_len !=
+				PRIu64, nd->n_chunks, f->n_chunks);
+	if (f->n_chunks > 0 && (f->chunksize <= 0 || nd->chunk_len !=
 						     (uint64_t)f->chunksize))
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
 				"chunks of the array have %" PRIu64
 				" bytes, those of the frame %" PRId64,
-				a->nd.chunk_len, f->chunksize);
-	a->has_nd = true;
+				nd->chunk_len, f->chunksize);
 	return BFS_OK;
+}
+
+static enum bfs_err init_nd(struct bfs_array *a, const int32_t *blockshape,
+			    struct bfs_diag *why)
+{
+	const struct bfs_array_meta *m = &a->frame->array;
+
+	BFS_TRY(bfs_nd_init(m->ndim, m->shape, m->chunkshape, blockshape,
+			    a->frame->typesize, &a->nd, why));
+	return check_nd(a, &a->nd, why);
+}
+
+/* Whether the first stored chunk has the blocks that the shape promises. */
+static bool has_blocks(const struct bfs_array *a)
+{
+	struct bfs_chunk_head h;
+	struct bfs_span span;
+	uint64_t n = bfs_min(a->frame->n_chunks, 64), i;
+
+	for (i = 0; i < n; i++)
+		if (bfs_frame_span(a->frame, i, &span, NULL) == BFS_OK &&
+		    span.special == BFS_CHUNK_BLOCKS &&
+		    bfs_frame_peek(a->frame, &span, &h, NULL) == BFS_OK)
+			return h.blocksize == a->nd.block_len;
+	return true;
+}
+
+/* Caterva before 0.4 noted no block shape, or nonsense: then chunks are
+ * plain C order (docs/errata.md). */
+static enum bfs_err open_nd(struct bfs_array *a, struct bfs_diag *why)
+{
+	enum bfs_err err = init_nd(a, a->frame->array.blockshape, why);
+
+	if (a->frame->array.legacy && (err != BFS_OK || !has_blocks(a))) {
+		err = init_nd(a, a->frame->array.chunkshape, why);
+		a->plain = err == BFS_OK;
+	}
+	a->has_nd = err == BFS_OK;
+	return err;
 }
 
 enum bfs_err bfs_array_open(struct bfs_engine *engine,
@@ -216,8 +253,8 @@ static bool is_zero(const struct bfs_chunk *c)
 	       c->head.kind == BFS_CHUNK_UNINIT;
 }
 
-static enum bfs_err copy_chunk(struct bfs_array *a, uint64_t id, uint32_t pos,
-			       uint8_t *dst, size_t len, struct bfs_diag *diag)
+enum bfs_err bfs_array_copy(struct bfs_array *a, uint64_t id, uint32_t pos,
+			    uint8_t *dst, size_t len, struct bfs_diag *diag)
 {
 	struct bfs_plan plan;
 	enum bfs_err err = BFS_OK;
@@ -290,7 +327,7 @@ static enum bfs_err pin_chunk(struct bfs_array *a, uint64_t id, uint32_t pos,
 	    fits_pins(plan.chunk, pos, len, pieces)) {
 		err = pin_blocks(a, id, &plan, pos, len, pieces, diag);
 	} else {
-		err = copy_chunk(a, id, pos, buf, len, diag);
+		err = bfs_array_copy(a, id, pos, buf, len, diag);
 		if (err == BFS_OK)
 			add_piece(pieces, buf, len);
 	}
@@ -342,7 +379,7 @@ static enum bfs_err copy_joined(struct bfs_array *a, uint64_t off,
 		size_t part;
 
 		BFS_TRY(find_part(a, off, len, &n, &pos, &part, diag));
-		BFS_TRY(copy_chunk(a, n, pos, dst, part, diag));
+		BFS_TRY(bfs_array_copy(a, n, pos, dst, part, diag));
 		off += part;
 		dst += part;
 		len -= part;
@@ -364,7 +401,7 @@ static enum bfs_err copy_meta(struct bfs_array *a, uint64_t i, uint64_t off,
 	const struct bfs_meta *m = &a->frame->metas[i];
 
 	if (m->is_chunk)
-		return copy_chunk(a, BFS_META_ID | i, (uint32_t)off, dst, len,
+		return bfs_array_copy(a, BFS_META_ID | i, (uint32_t)off, dst, len,
 				  diag);
 	return copy_source(bfs_meta_source(a->frame, m), m->off + off, dst,
 			   len, diag);
@@ -395,11 +432,11 @@ static enum bfs_err read_range(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_JOINED:
 		return copy_joined(a, off, buf, len, diag);
 	case BFS_STREAM_CHUNK:
-		return copy_chunk(a, s->index, (uint32_t)off, buf, len, diag);
+		return bfs_array_copy(a, s->index, (uint32_t)off, buf, len, diag);
 	case BFS_STREAM_META:
 		return copy_meta(a, s->index, off, buf, len, diag);
 	case BFS_STREAM_VLMETA:
-		return copy_chunk(a, BFS_VLMETA_ID | s->index, (uint32_t)off,
+		return bfs_array_copy(a, BFS_VLMETA_ID | s->index, (uint32_t)off,
 				  buf, len, diag);
 	case BFS_STREAM_SOURCE:
 		return copy_source(a->frame->source, off, buf, len, diag);

@@ -89,6 +89,7 @@ struct bfs_array {
 	struct bfs_frame *frame;	/* owned */
 	uint64_t gen;			/* unique to this opening */
 	bool has_nd;			/* an array with sound geometry */
+	bool plain;			/* chunks are in C order themselves */
 	struct bfs_nd nd;
 	struct bfs_ahead ahead;
 };

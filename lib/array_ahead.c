@@ -159,6 +159,8 @@ static void run_tiles(struct job *j, uint64_t off, uint64_t last)
 	struct bfs_cache_pin pin;
 	struct bfs_plan plan;
 
+	if (a->plain)
+		return;
 	bfs_nd_walk_init(&walk, &a->nd, off, last - off);
 	while (bfs_nd_walk_next(&walk, &piece)) {
 		struct bfs_cache_key key = { a->gen, piece.chunk,

@@ -91,10 +91,27 @@ static enum bfs_err change_chunk(struct batch *b, uint64_t id)
 	return check_tiles(b);
 }
 
+/* A piece of a chunk that is in C order itself, run by run. */
+static enum bfs_err copy_plain(struct batch *b, const struct bfs_nd_piece *p,
+			       unsigned dim, uint64_t src, uint8_t *dst)
+{
+	uint64_t i;
+
+	if (dim == p->n)
+		return bfs_array_copy(b->array, p->chunk, (uint32_t)src, dst,
+				      (size_t)p->run, b->diag);
+	for (i = 0; i < p->count[dim]; i++)
+		BFS_TRY(copy_plain(b, p, dim + 1, src + i * p->src_stride[dim],
+				   dst + i * p->dst_stride[dim]));
+	return BFS_OK;
+}
+
 static enum bfs_err take_piece(struct batch *b, const struct bfs_nd_piece *p)
 {
 	enum bfs_chunk_kind kind;
 
+	if (b->array->plain)
+		return copy_plain(b, p, 0, p->src_off, b->dst + p->dst_off);
 	BFS_TRY(change_chunk(b, p->chunk));
 	kind = b->plan.chunk->head.kind;
 	if (kind == BFS_CHUNK_ZEROS || kind == BFS_CHUNK_UNINIT) {

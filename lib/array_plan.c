@@ -25,15 +25,17 @@ static void cut_blocks(struct bfs_chunk *c, uint64_t block_len)
 
 static void shape_blocks(const struct bfs_array *a, struct bfs_chunk *c)
 {
+	bool tiled = a->has_nd && !a->plain;
+
 	switch (c->head.kind) {
 	case BFS_CHUNK_ZEROS:
 	case BFS_CHUNK_UNINIT:
 	case BFS_CHUNK_NAN:
 	case BFS_CHUNK_VALUE:
-		cut_blocks(c, a->has_nd ? a->nd.block_len : SPECIAL_BLOCK);
+		cut_blocks(c, tiled ? a->nd.block_len : SPECIAL_BLOCK);
 		break;
 	case BFS_CHUNK_RAW:
-		if (a->has_nd)
+		if (tiled)
 			cut_blocks(c, a->nd.block_len);
 		break;
 	case BFS_CHUNK_BLOCKS:

@@ -112,6 +112,11 @@ enum bfs_err bfs_array_lazy_read(struct bfs_array *array, uint64_t n,
 				 uint64_t off, void *dst, size_t len,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Copies [pos, pos + len) of one chunk (an id as above). */
+enum bfs_err bfs_array_copy(struct bfs_array *array, uint64_t id, uint32_t pos,
+			    uint8_t *dst, size_t len,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Copies [off, off + len) of the array in C order. */
 enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
 			      uint8_t *dst, size_t len,

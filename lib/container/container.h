@@ -62,6 +62,7 @@ struct bfs_array_meta {
 	int32_t blockshape[BFS_MAX_DIM];
 	char *dtype;			/* as stored, NUL-terminated, or NULL */
 	size_t dtype_len;
+	bool legacy;			/* Caterva: blocks may not be told */
 	bool fortran;			/* bytes are in order F (Bloscpack) */
 	bool linear;			/* chunks joined are the array itself */
 };

@@ -153,6 +153,32 @@ static enum bfs_err take_dtype(struct bfs_cursor *c, struct bfs_array_meta *a,
 	return BFS_OK;
 }
 
+/* Caterva 0.1 wrote numbers in host order, which was little-endian, and no
+ * block shape. */
+static void take_first_caterva(struct bfs_cursor *c, struct bfs_array_meta *a)
+{
+	const uint8_t *p;
+	unsigned i;
+
+	bfs_cursor_take(c, 1);
+	a->ndim = bfs_cursor_u8(c);
+	if (a->ndim > BFS_MAX_DIM) {
+		c->failed = true;
+		return;
+	}
+	bfs_cursor_expect(c, (uint8_t)(0x90 + a->ndim));
+	for (i = 0; i < a->ndim; i++) {
+		bfs_cursor_expect(c, 0xcf);
+		p = bfs_cursor_take(c, 8);
+		a->shape[i] = p ? (int64_t)bfs_le64(p) : 0;
+	}
+	bfs_cursor_expect(c, (uint8_t)(0x90 + a->ndim));
+	for (i = 0; i < a->ndim; i++) {
+		bfs_cursor_expect(c, 0xd2);
+		a->chunkshape[i] = (int32_t)bfs_cursor_le32(c);
+	}
+}
+
 static enum bfs_err parse_array(struct bfs_frame *frame,
 				const struct bfs_meta *m, const uint8_t *buf,
 				struct bfs_diag *diag)
@@ -164,6 +190,14 @@ static enum bfs_err parse_array(struct bfs_frame *frame,
 	struct bfs_diag why;
 	unsigned i;
 
+	a->legacy = m->name[0] == 'c';
+	if (a->legacy && n_elements == 3) {
+		c = bfs_cursor_init(buf, (size_t)m->len);
+		take_first_caterva(&c, a);
+		a->present = !c.failed;
+		if (a->present)
+			return BFS_OK;
+	}
 	a->ndim = bfs_cursor_u8(&c);
 	if (!c.failed && version == 0 && a->ndim <= BFS_MAX_DIM &&
 	    (n_elements == 7 || n_elements == 5)) {

@@ -6,6 +6,7 @@
 #include "support/build.h"
 
 #include <lz4.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -215,25 +216,32 @@ static void build_b2nd(const struct build_frame *f, struct build *m)
 
 static void build_metas(const struct build_frame *f, struct build *out)
 {
+	const char *name = f->meta_name ? f->meta_name : "b2nd";
+	bool any = f->meta_name || f->dtype;
 	struct build m = { 0 };
 
+	if (f->meta_name)
+		build_bytes(&m, f->meta, f->meta_len);
+	else if (f->dtype)
+		build_b2nd(f, &m);
 	build_bytes(out, "\x93\xcd", 2);
-	build_be16(out, f->dtype ? 17 : 7);
+	build_be16(out, any ? 13 + (unsigned)strlen(name) : 7);
 	build_byte(out, 0xde);
-	build_be16(out, f->dtype ? 1 : 0);
-	if (f->dtype) {
-		build_bytes(out, "\xa4" "b2nd\xd2", 6);
+	build_be16(out, any);
+	if (any) {
+		build_byte(out, 0xa0 + (unsigned)strlen(name));
+		build_bytes(out, name, strlen(name));
+		build_byte(out, 0xd2);
 		build_be32(out, (uint32_t)out->len + 7);
 	}
 	build_byte(out, 0xdc);
-	build_be16(out, f->dtype ? 1 : 0);
-	if (f->dtype) {
-		build_b2nd(f, &m);
+	build_be16(out, any);
+	if (any) {
 		build_byte(out, 0xc6);
 		build_be32(out, (uint32_t)m.len);
 		build_bytes(out, m.p, m.len);
-		free(m.p);
 	}
+	free(m.p);
 }
 
 static void build_trailer(struct build *out)

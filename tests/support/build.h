@@ -51,6 +51,10 @@ struct build_frame {
 	int64_t shape[16];
 	int32_t chunkshape[16], blockshape[16];
 	const char *dtype;	/* NULL: no metalayer */
+	/* Or one of this name (4 to 31 bytes) with these bytes. */
+	const char *meta_name;
+	const uint8_t *meta;
+	size_t meta_len;
 };
 /* Compresses and appends one chunk. */
 void build_frame_chunk(struct build_frame *f, const struct build_chunk *c);

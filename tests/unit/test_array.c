@@ -567,6 +567,85 @@ static void array_is_served_in_c_order(void **state)
 	free(out.p);
 }
 
+/* 5 x 7 items of 2 bytes in plain chunks of 2 x 3, edges full-size. */
+static void make_caterva(const uint16_t *items, const uint8_t *meta,
+			 size_t meta_len, struct build *out)
+{
+	struct build_frame f = { .typesize = 2, .chunksize = 12,
+				 .meta_name = "caterva", .meta = meta,
+				 .meta_len = meta_len };
+	uint16_t chunk[6];
+	struct build_chunk c = { .data = (uint8_t *)chunk, .len = 12,
+				 .typesize = 2, .blocksize = 12,
+				 .codec = BUILD_LZ4, .shuffle = 1 };
+	size_t cy, cx, i;
+
+	for (cy = 0; cy < 3; cy++) {
+		for (cx = 0; cx < 3; cx++) {
+			for (i = 0; i < 6; i++) {
+				size_t y = cy * 2 + i / 3, x = cx * 3 + i % 3;
+
+				chunk[i] = y < 5 && x < 7 ? items[y * 7 + x] :
+							    0xeeee;
+			}
+			build_frame_chunk(&f, &c);
+		}
+	}
+	build_frame_finish(&f, out);
+}
+
+static void check_caterva(const uint8_t *meta, size_t meta_len)
+{
+	struct bfs_engine *e = new_engine(1 << 20);
+	struct build out = { 0 };
+	uint16_t items[35], got[35];
+	struct bfs_array *a;
+	size_t i;
+
+	for (i = 0; i < 35; i++)
+		items[i] = (uint16_t)(i * 257 + 3);
+	make_caterva(items, meta, meta_len, &out);
+	a = open_bytes(e, out.p, out.len);
+	assert_true(a->has_nd);
+	assert_true(a->plain);
+	assert_int_equal(bfs_array_read(a, &data_stream, 0, got, 70, NULL),
+			 BFS_OK);
+	assert_memory_equal(got, items, 70);
+	assert_int_equal(bfs_array_read(a, &data_stream, 13, got, 31, NULL),
+			 BFS_OK);
+	assert_memory_equal(got, (uint8_t *)items + 13, 31);
+	bfs_array_close(a);
+	bfs_engine_free(e);
+	free(out.p);
+}
+
+static void first_caterva_has_little_endian_numbers_and_no_blocks(void **state)
+{
+	static const uint8_t meta[] =
+		"\x93\x02\x92\xcf\5\0\0\0\0\0\0\0\xcf\7\0\0\0\0\0\0\0"
+		"\x92\xd2\2\0\0\0\xd2\3\0\0";
+
+	(void)state;
+	/* The literal's own NUL is the last byte. */
+	check_caterva(meta, sizeof(meta));
+}
+
+static void caterva_without_a_block_shape_is_plain(void **state)
+{
+	static const uint8_t zeros[] =
+		"\x95\0\2\x92\xd3\0\0\0\0\0\0\0\5\xd3\0\0\0\0\0\0\0\7"
+		"\x92\xd2\0\0\0\2\xd2\0\0\0\3"
+		"\x92\xd2\0\0\0\0\xd2\0\0\0";
+	static const uint8_t stale[] =
+		"\x95\0\2\x92\xd3\0\0\0\0\0\0\0\5\xd3\0\0\0\0\0\0\0\7"
+		"\x92\xd2\0\0\0\2\xd2\0\0\0\3"
+		"\x92\xd2\0\0\0\1\xd2\0\0\0\3";
+
+	(void)state;
+	check_caterva(zeros, sizeof(zeros));
+	check_caterva(stale, sizeof(stale) - 1);
+}
+
 static void failing_memory_leaves_nothing_behind(void **state)
 {
 	struct build out = { 0 };
@@ -626,6 +705,9 @@ int main(void)
 		cmocka_unit_test(random_reader_makes_nobody_decode_ahead),
 		cmocka_unit_test(closing_waits_for_what_is_decoded_ahead),
 		cmocka_unit_test(array_is_served_in_c_order),
+		cmocka_unit_test(
+			first_caterva_has_little_endian_numbers_and_no_blocks),
+		cmocka_unit_test(caterva_without_a_block_shape_is_plain),
 		cmocka_unit_test(failing_memory_leaves_nothing_behind),
 	};
 
