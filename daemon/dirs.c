@@ -119,7 +119,7 @@ static void add_source_entry(struct daemon *daemon, struct listing *list,
 			      &id, &ino) == 0)
 		reply_param(daemon, id, &param);
 	else
-		ino = tree_ino(&st, kind, NULL);
+		ino = tree_ino(&st, kind, 0);
 	reply_attr_source(daemon, kind, &st, ino, &param.attr);
 	reply_list_add(list, name, &param, next);
 }
@@ -163,13 +163,14 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 	uint64_t id = 0, ino = 0;
 
 	bloscfs_stat(frame->file, &entry->node, &entry->attr);
+	entry->number = bloscfs_node_id(frame->file, &entry->node);
 	entry->version = frame->version;
 	if (list->plus &&
 	    tree_enter_entry(&daemon->tree, handle->node, name, entry, &id,
 			     &ino) == 0)
 		reply_param(daemon, id, &param);
 	else
-		ino = tree_ino(&frame->st, NODE_ENTRY, &entry->node);
+		ino = tree_ino(&frame->st, NODE_ENTRY, entry->number);
 	reply_attr_entry(daemon, &entry->attr, st, ino, &param.attr);
 	reply_list_add(list, name, &param, next);
 }

@@ -87,6 +87,8 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 	status = -ENOENT;
 	if (bloscfs_lookup(frame->file, &dir, name, &entry.node)) {
 		bloscfs_stat(frame->file, &entry.node, &entry.attr);
+		entry.number = bloscfs_node_id(frame->file,
+					       &entry.node);
 		entry.version = frame->version;
 		status = tree_enter_entry(&daemon->tree, parent, name, &entry,
 					  &id, &ino);

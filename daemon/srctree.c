@@ -83,7 +83,6 @@ int src_at(const struct src *src, int base, const char *path, int flags)
 }
 
 /* The file that a directory must have to be a container. */
-#define INDEX_NAME "chunks.b2frame"
 
 static void convert(struct src_stat *to, const struct stat *from)
 {
@@ -101,10 +100,15 @@ static void convert(struct src_stat *to, const struct stat *from)
 
 static void add_index(struct src_stat *to, int dir_fd)
 {
+	const char *name;
 	struct stat st;
+	size_t i;
 
-	if (fstatat(dir_fd, INDEX_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode))
+	for (i = 0; (name = bloscfs_dir_index(i)); i++)
+		if (!fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			break;
+	if (!name)
 		return;
 	to->index_mode = st.st_mode;
 	to->size = (uint64_t)st.st_size;

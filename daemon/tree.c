@@ -24,16 +24,13 @@ static uint64_t mix(uint64_t x)
 }
 
 uint64_t tree_ino(const struct src_stat *st, enum node_kind kind,
-		  const struct bloscfs_node *entry)
+		  uint64_t number)
 {
 	uint64_t ino = mix(st->ino + mix(st->dev + 1));
 
 	/* Containers and plain files never share a number's meaning. */
 	ino = mix(ino + kind);
-	if (entry) {
-		ino = mix(ino + ((uint64_t)entry->view << 16) + entry->kind);
-		ino = mix(ino + entry->index);
-	}
+	ino = mix(ino + number);
 	return ino < 2 ? ino + 2 : ino;
 }
 
@@ -346,7 +343,7 @@ static void set_stat(struct tree *tree, struct node *node,
 	}
 	node->st = *st;
 	if (node != tree->root)
-		node->st_ino = tree_ino(st, (enum node_kind)node->kind, NULL);
+		node->st_ino = tree_ino(st, (enum node_kind)node->kind, 0);
 }
 
 void tree_update(struct tree *tree, struct node *node,
@@ -408,7 +405,7 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 		node = add_node(tree, parent, name, kind);
 		if (node) {
 			node->st = *st;
-			node->st_ino = tree_ino(st, kind, NULL);
+			node->st_ino = tree_ino(st, kind, 0);
 		}
 	}
 	if (node) {
@@ -424,7 +421,9 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 static bool is_same_entry(const struct entry *a, const struct entry *b)
 {
 	return a->version == b->version && a->node.view == b->node.view &&
-	       a->node.kind == b->node.kind && a->node.index == b->node.index;
+	       a->node.kind == b->node.kind &&
+	       a->node.child == b->node.child &&
+	       a->node.index == b->node.index;
 }
 
 int tree_enter_entry(struct tree *tree, struct node *parent,
@@ -452,7 +451,7 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 		if (node) {
 			node->entry = *entry;
 			node->st_ino = tree_ino(&container->st, NODE_ENTRY,
-						&entry->node);
+						entry->number);
 		}
 	}
 	if (node) {

@@ -39,6 +39,7 @@ struct frame;
 struct entry {
 	struct bloscfs_node node;
 	struct bloscfs_attr attr;
+	uint64_t number;	/* bloscfs_node_id */
 	uint32_t version;	/* of the container's node */
 };
 
@@ -58,6 +59,8 @@ struct node {
 			struct src_stat st;
 			struct frame *frame;	/* NODE_FRAME; or NULL */
 			uint32_t version;	/* NODE_FRAME */
+			bool inside;		/* was closed with containers
+						 * inside it known */
 			uint64_t opened_as;	/* NODE_PLAIN; 0: never */
 		};
 		struct entry entry;		/* NODE_ENTRY */
@@ -146,8 +149,9 @@ bool tree_is_current(struct tree *tree, struct node *entry);
 /* Path of a node below the source's root, "" for the root: through
  * containers too. 0 or -ENAMETOOLONG. */
 int tree_path(struct node *node, char *buf, size_t cap);
+/* number: of an entry, else 0. */
 uint64_t tree_ino(const struct src_stat *st, enum node_kind kind,
-		  const struct bloscfs_node *entry);
+		  uint64_t number);
 
 /* The opened container of a node if it was opened as st, with a reference;
  * NULL if it must be opened. */

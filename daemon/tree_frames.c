@@ -44,6 +44,9 @@ void frames_detach(struct tree *tree, struct node *node,
 		return;
 	node->frame = NULL;
 	frame->node = NULL;
+	/* Entries that name a container inside hold for one opening. */
+	if (bloscfs_has_children(frame->file))
+		node->inside = true;
 	if (frame->refs)
 		return;
 	unlink_idle(tree, frame);
@@ -109,8 +112,9 @@ static struct frame *attach(struct tree *tree, struct node *node,
 		return take(tree, node->frame);
 	}
 	frames_detach(tree, node, closing);
-	if (!src_same_content(&node->st, &fresh->st))
+	if (!src_same_content(&node->st, &fresh->st) || node->inside)
 		node->version++;
+	node->inside = false;
 	node->st = fresh->st;
 	fresh->version = node->version;
 	fresh->node = node;

@@ -332,6 +332,14 @@ enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 	return BLOSCFS_OK;
 }
 
+const char *bloscfs_dir_index(size_t i)
+{
+	for (size_t k = 0; k < bfs_n_containers; k++)
+		if (bfs_containers[k]->index_name && i-- == 0)
+			return bfs_containers[k]->index_name;
+	return NULL;
+}
+
 /* The rest of opening is the same for all frames, which it takes over. */
 static enum bfs_err wrap_frame(struct bloscfs *fs, struct bfs_frame *frame,
 			       struct bloscfs_file **ret_file,
@@ -485,6 +493,19 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 struct bloscfs_node bloscfs_root(void)
 {
 	return (struct bloscfs_node){ .view = BFS_VIEW_ROOT };
+}
+
+bool bloscfs_has_children(struct bloscfs_file *file)
+{
+	return bfs_tree_has_children(file->tree);
+}
+
+uint64_t bloscfs_node_id(struct bloscfs_file *file,
+			 const struct bloscfs_node *node)
+{
+	struct bfs_place own = own_place(node);
+
+	return bfs_tree_id(file->tree, &own);
 }
 
 bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,

@@ -92,6 +92,11 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
  * dirfd stays the caller's. */
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format);
 
+/* The i-th name (0, 1, ...) of a file that a directory must hold to be worth
+ * a probe, relative to it; NULL at the end. Its size and time tell whether
+ * the container changed, its mode who may read it. */
+const char *bloscfs_dir_index(size_t i);
+
 /* An opened container. */
 struct bloscfs_file;
 
@@ -131,7 +136,9 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 	BLOSCFS_MUST_CHECK;
 
 /* An entry of a container's directory: a plain value. All zeros but view is
- * the directory itself: use bloscfs_root. */
+ * the directory itself: use bloscfs_root. `child` names a container inside
+ * this one and holds for this opening only; the rest holds for every opening
+ * of the same bytes. */
 struct bloscfs_node {
 	uint16_t view;
 	uint16_t kind;
@@ -149,6 +156,12 @@ struct bloscfs_attr {
 };
 
 struct bloscfs_node bloscfs_root(void);
+/* Whether entries with a `child` were given out. */
+bool bloscfs_has_children(struct bloscfs_file *file);
+/* A number that is the entry's own among all entries of the container, and
+ * the same each time that container is opened. */
+uint64_t bloscfs_node_id(struct bloscfs_file *file,
+			 const struct bloscfs_node *node);
 /* False when there is no such entry, or dir is none. */
 bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		    const char *name, struct bloscfs_node *ret_node);

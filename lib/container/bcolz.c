@@ -269,6 +269,7 @@ static void close_column(struct bfs_frame *f)
 const struct bfs_container bfs_container_bcolz = {
 	.name = "bcolz",
 	.probe_dir = probe_dir,
+	.index_name = "meta/sizes",
 	.open = open_column,
 	.span = span,
 	.source = source,

@@ -88,6 +88,9 @@ struct bfs_container {
 	/* The same for containers that are directories; the other is NULL
 	 * then. A glance: one or two openat. */
 	bool (*probe_dir)(int dirfd);
+	/* Of a directory: the file in it that a writer changes with the
+	 * content. */
+	const char *index_name;
 	/* Fills frame (zeroed, source set; for a directory dirfd, and the
 	 * row sets source). Damage is not a failure: it sets status and
 	 * why, and leaves what can be served. */

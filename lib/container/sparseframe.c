@@ -95,6 +95,7 @@ static void close_dir(struct bfs_frame *f)
 const struct bfs_container bfs_container_sparseframe = {
 	.name = "sparse b2frame",
 	.probe_dir = probe_dir,
+	.index_name = INDEX_NAME,
 	.open = open_dir,
 	.span = span,
 	.source = source,

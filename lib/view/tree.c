@@ -15,6 +15,7 @@
 struct child {
 	uint32_t parent;
 	uint32_t depth;
+	uint64_t id;			/* of its own root */
 	struct bfs_node node;		/* in the parent */
 	struct bfs_file *file;		/* NULL: closed */
 	uint32_t refs;			/* takers, and opened children */
@@ -66,6 +67,31 @@ void bfs_tree_free(struct bfs_tree *tree)
 	bfs_free(tree->hash);
 	pthread_mutex_destroy(&tree->lock);
 	bfs_free(tree);
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static uint64_t node_id(uint64_t parent, const struct bfs_node *node)
+{
+	uint64_t id = mix(parent + ((uint64_t)node->view << 16 | node->kind));
+
+	return mix(id + node->index);
+}
+
+uint64_t bfs_tree_id(struct bfs_tree *tree, const struct bfs_place *place)
+{
+	uint64_t parent = 0;
+
+	pthread_mutex_lock(&tree->lock);
+	if (place->child && place->child <= tree->n)
+		parent = tree->list[place->child - 1].id;
+	pthread_mutex_unlock(&tree->lock);
+	return node_id(parent, &place->node);
 }
 
 /* ---- numbers --------------------------------------------------------- */
@@ -126,9 +152,10 @@ static uint32_t number_child(struct bfs_tree *tree, uint32_t parent,
 		number = *find_slot(tree, parent, node);
 	if (!number && depth <= BFS_TREE_DEPTH && grow(tree)) {
 		slot = find_slot(tree, parent, node);
-		tree->list[tree->n] = (struct child){ .parent = parent,
-						      .depth = depth,
-						      .node = *node };
+		tree->list[tree->n] = (struct child){
+			.parent = parent, .depth = depth, .node = *node,
+			.id = node_id(parent ? tree->list[parent - 1].id : 0,
+				      node) };
 		*slot = number = ++tree->n;
 	}
 	pthread_mutex_unlock(&tree->lock);
@@ -284,6 +311,16 @@ void bfs_tree_give(struct bfs_tree *tree, uint32_t number)
 }
 
 /* ---- entries --------------------------------------------------------- */
+
+bool bfs_tree_has_children(struct bfs_tree *tree)
+{
+	bool has;
+
+	pthread_mutex_lock(&tree->lock);
+	has = tree->n > 0;
+	pthread_mutex_unlock(&tree->lock);
+	return has;
+}
 
 /* A node found in `child`: a container there becomes its own root. */
 static void place_node(struct bfs_tree *tree, uint32_t child,

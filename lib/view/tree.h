@@ -35,6 +35,12 @@ enum bfs_err bfs_tree_take(struct bfs_tree *tree, uint32_t child,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_tree_give(struct bfs_tree *tree, uint32_t child);
 
+/* A number for a place that does not depend on what was looked up before. */
+uint64_t bfs_tree_id(struct bfs_tree *tree, const struct bfs_place *place);
+
+/* Whether any container inside got a number. */
+bool bfs_tree_has_children(struct bfs_tree *tree);
+
 /* As bfs_file_lookup and bfs_file_list, into containers inside too. */
 bool bfs_tree_lookup(struct bfs_tree *tree, const struct bfs_place *dir,
 		     const char *name, size_t name_len,
