@@ -401,8 +401,8 @@ static enum bfs_err copy_meta(struct bfs_array *a, uint64_t i, uint64_t off,
 	const struct bfs_meta *m = &a->frame->metas[i];
 
 	if (m->is_chunk)
-		return bfs_array_copy(a, BFS_META_ID | i, (uint32_t)off, dst, len,
-				  diag);
+		return bfs_array_copy(a, BFS_META_ID | i, (uint32_t)off, dst,
+				      len, diag);
 	return copy_source(bfs_meta_source(a->frame, m), m->off + off, dst,
 			   len, diag);
 }
@@ -432,12 +432,13 @@ static enum bfs_err read_range(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_JOINED:
 		return copy_joined(a, off, buf, len, diag);
 	case BFS_STREAM_CHUNK:
-		return bfs_array_copy(a, s->index, (uint32_t)off, buf, len, diag);
+		return bfs_array_copy(a, s->index, (uint32_t)off, buf, len,
+				      diag);
 	case BFS_STREAM_META:
 		return copy_meta(a, s->index, off, buf, len, diag);
 	case BFS_STREAM_VLMETA:
-		return bfs_array_copy(a, BFS_VLMETA_ID | s->index, (uint32_t)off,
-				  buf, len, diag);
+		return bfs_array_copy(a, BFS_VLMETA_ID | s->index,
+				      (uint32_t)off, buf, len, diag);
 	case BFS_STREAM_SOURCE:
 		return copy_source(a->frame->source, off, buf, len, diag);
 	case BFS_STREAM_RAW_CHUNK:

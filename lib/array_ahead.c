@@ -30,7 +30,7 @@
 struct job {
 	struct bfs_array *array;
 	struct bfs_reader *reader;
-	uint64_t number;		/* of the reader, while it has its slot */
+	uint64_t number;		/* of the reader */
 	struct bfs_stream stream;
 	uint64_t stream_len;
 };

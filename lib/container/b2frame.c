@@ -221,8 +221,7 @@ static enum bfs_err open_trailer(struct bfs_frame *f, struct header *h,
 static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
 			       struct bfs_diag *diag)
 {
-	uint64_t end = h->trailer_off ? h->trailer_off : f->cbytes, at, n;
-	struct bfs_index *index;
+	uint64_t end = h->trailer_off ? h->trailer_off : f->cbytes, at;
 
 	if (f->nbytes == 0)
 		return BFS_OK;
@@ -232,33 +231,7 @@ static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x27,
 				"cbytes %" PRIu64 " leaves no room for the "
 				"index before %" PRIu64, f->data_len, end);
-	BFS_TRY(bfs_index_open(f->source, at, end - at, &index, &n, diag));
-	f->index = index;
-	if (f->chunksize > 0 &&
-	    n != bfs_div_up(f->nbytes, (uint64_t)f->chunksize))
-		return bfs_fail(diag, BFS_ERR_CORRUPT, at,
-				"the index has %" PRIu64 " entries for %" PRIu64
-				" chunks", n, bfs_div_up(f->nbytes,
-						(uint64_t)f->chunksize));
-	if (n == 0)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, at,
-				"the index is empty, the frame is not");
-	f->n_chunks = n;
-	return BFS_OK;
-}
-
-/* A section that fails is blamed on the frame, unless memory is short. */
-static enum bfs_err blame(struct bfs_frame *f, enum bfs_err err,
-			  const struct bfs_diag *why, struct bfs_diag *diag)
-{
-	if (err == BFS_ERR_NOMEM) {
-		if (diag)
-			*diag = *why;
-		return err;
-	}
-	if (err != BFS_OK)
-		bfs_frame_blame(f, why);
-	return BFS_OK;
+	return bfs_index_attach(f, at, end - at, diag);
 }
 
 static enum bfs_err open_sections(struct bfs_frame *f, struct header *h,
@@ -269,12 +242,12 @@ static enum bfs_err open_sections(struct bfs_frame *f, struct header *h,
 
 	check_length(f, h);
 	err = open_metas(f, h, &why);
-	BFS_TRY(blame(f, err, &why, diag));
+	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	err = open_trailer(f, h, &why);
-	BFS_TRY(blame(f, err, &why, diag));
+	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	err = open_index(f, h, &why);
 	f->nbytes_known = err == BFS_OK;
-	BFS_TRY(blame(f, err, &why, diag));
+	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	BFS_TRY(bfs_metatable_array(f, diag));
 	if (f->array.present)
 		f->format = "b2nd";

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define HEADER 16
-#define MAX_JSON (1 << 20)
+#define MAX_JSON (256 << 10)
 #define MAX_CHUNKS (UINT64_C(1) << 26)
 
 struct column {

@@ -146,6 +146,9 @@ static enum bfs_err open_by_walk(struct bfs_frame *f, uint64_t off,
 		release_walk(&w);
 		return bfs_fail(diag, err, 0, "no memory");
 	}
+	/* Bytes that are no chunk are damage, whatever they look like. */
+	if (err == BFS_ERR_UNSUPPORTED)
+		why.err = BFS_ERR_CORRUPT;
 	if (err != BFS_OK)
 		bfs_frame_blame(f, &why);
 	if (w.n == 0)
@@ -247,27 +250,48 @@ static enum bfs_err table_has_holes(struct bfs_frame *f, uint64_t n,
 	return BFS_OK;
 }
 
+/* Where the words that are -1 end, from `at` on. */
+static enum bfs_err skip_unset(struct bfs_frame *f, uint64_t at,
+			       uint64_t *ret_at, struct bfs_diag *why)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
+	uint64_t end = bfs_source_len(f->source);
+	size_t len, i;
+
+	if (!buf)
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	while (end - at >= 8) {
+		len = (size_t)bfs_min(PIECE, (end - at) & ~UINT64_C(7));
+		BFS_TRY(bfs_source_read(f->source, at, buf, len, why));
+		for (i = 0; i < len; i += 8, at += 8) {
+			if (bfs_le64(buf + i) == UINT64_MAX)
+				continue;
+			*ret_at = at;
+			return BFS_OK;
+		}
+	}
+	*ret_at = at;
+	return BFS_OK;
+}
+
 /* The table of an unknown number of chunks: its first entry, if set, tells
  * where it ends; else the first chunk behind the -1 words does. */
 static enum bfs_err find_table_end(struct bfs_frame *f, uint64_t table,
 				   uint64_t *ret_end, struct bfs_diag *why)
 {
 	struct bfs_chunk_head h;
-	uint64_t at = table, next;
+	uint64_t at, next;
 	uint8_t word[8];
 
-	BFS_TRY(bfs_source_read(f->source, at, word, 8, why));
+	BFS_TRY(bfs_source_read(f->source, table, word, 8, why));
 	if (bfs_le64(word) != UINT64_MAX) {
 		*ret_end = bfs_le64(word);
 		return BFS_OK;
 	}
-	while (peek(f, at, &h, &next, why) != BFS_OK) {
-		BFS_TRY(bfs_source_read(f->source, at, word, 8, why));
-		if (bfs_le64(word) != UINT64_MAX)
-			return bfs_fail(why, BFS_ERR_CORRUPT, at,
-					"no chunk follows the offsets");
-		at += 8;
-	}
+	BFS_TRY(skip_unset(f, table, &at, why));
+	if (peek(f, at, &h, &next, why) != BFS_OK)
+		return bfs_fail(why, BFS_ERR_CORRUPT, at,
+				"no chunk follows the offsets");
 	*ret_end = at;
 	return BFS_OK;
 }
@@ -283,7 +307,11 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const struct header *h,
 		return open_by_walk(f, h->data, h->n_chunks, diag);
 	priv(f)->table = h->data;
 	if (h->n_chunks == UNKNOWN) {
-		if (find_table_end(f, h->data, &entries, &why) != BFS_OK) {
+		enum bfs_err err = find_table_end(f, h->data, &entries, &why);
+
+		if (err == BFS_ERR_NOMEM)
+			return bfs_fail(diag, err, 0, "no memory");
+		if (err != BFS_OK) {
 			bfs_frame_blame(f, &why);
 			return BFS_OK;
 		}

@@ -16,6 +16,7 @@
 
 #define SECTION 32
 #define MAX_META (UINT32_C(16) << 20)
+#define MAX_JSON (UINT32_C(256) << 10)	/* that is taken apart */
 
 /* The numbers of the section's own header. */
 struct section {
@@ -174,12 +175,16 @@ static void read_array(struct bfs_frame *f, struct json_object *root)
 	f->array = a;
 }
 
-/* json-c takes the text apart within its own depth limit of 32. */
+/* json-c takes the text apart within its own depth limit of 32, and hundreds
+ * of bytes for each value: a longer text describes no array. */
 static void parse_json(struct bfs_frame *f, const uint8_t *buf, uint32_t len)
 {
-	struct json_tokener *tok = json_tokener_new();
+	struct json_tokener *tok;
 	struct json_object *root;
 
+	if (len > MAX_JSON)
+		return;
+	tok = json_tokener_new();
 	if (!tok)
 		return;
 	root = json_tokener_parse_ex(tok, (const char *)buf, (int)len);

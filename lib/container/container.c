@@ -166,6 +166,21 @@ void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why)
 	frame->why = *why;
 }
 
+enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
+			      const struct bfs_diag *why,
+			      struct bfs_diag *diag)
+{
+	if (err == BFS_OK)
+		return BFS_OK;
+	if (err != BFS_ERR_NOMEM) {
+		bfs_frame_blame(frame, why);
+		return BFS_OK;
+	}
+	if (diag)
+		*diag = *why;
+	return err;
+}
+
 static enum bfs_err no_such_chunk(const struct bfs_frame *frame, uint64_t n,
 				  struct bfs_diag *diag)
 {

@@ -198,6 +198,12 @@ void bfs_frame_close(struct bfs_frame *frame);
 /* Sets status DAMAGED or UNSUPPORTED with the first reason given. */
 void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why);
 
+/* What became of opening one section: lack of memory is the caller's failure
+ * (copied to diag), whatever else is wrong is blamed on the frame. */
+enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
+			      const struct bfs_diag *why,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
 enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
 			    struct bfs_span *ret_span,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;

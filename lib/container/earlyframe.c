@@ -158,8 +158,7 @@ static enum bfs_err open_metas(struct bfs_frame *f, const struct generation *g,
 static enum bfs_err open_index(struct bfs_frame *f, uint64_t *ret_end,
 			       struct bfs_diag *why)
 {
-	uint64_t at = f->data_off + f->data_len, n;
-	struct bfs_index *index;
+	uint64_t at = f->data_off + f->data_len;
 
 	*ret_end = f->data_off;
 	if (f->nbytes == 0)
@@ -168,20 +167,8 @@ static enum bfs_err open_index(struct bfs_frame *f, uint64_t *ret_end,
 		return bfs_fail(why, BFS_ERR_TRUNCATED, 0x27,
 				"the index would begin at %" PRIu64 " of %"
 				PRIu64 " bytes", at, bfs_source_len(f->source));
-	BFS_TRY(bfs_index_open(f->source, at, bfs_source_len(f->source) - at,
-			       &index, &n, why));
-	f->index = index;
-	*ret_end = at + bfs_index_cbytes(index);
-	if (f->chunksize > 0 &&
-	    n != bfs_div_up(f->nbytes, (uint64_t)f->chunksize))
-		return bfs_fail(why, BFS_ERR_CORRUPT, at,
-				"the index has %" PRIu64 " entries for %" PRIu64
-				" chunks", n, bfs_div_up(f->nbytes,
-						(uint64_t)f->chunksize));
-	if (n == 0)
-		return bfs_fail(why, BFS_ERR_CORRUPT, at,
-				"the index is empty, the frame is not");
-	f->n_chunks = n;
+	BFS_TRY(bfs_index_attach(f, at, bfs_source_len(f->source) - at, why));
+	*ret_end = at + bfs_index_cbytes(f->index);
 	return BFS_OK;
 }
 
@@ -236,16 +223,6 @@ static enum bfs_err open_usermeta(struct bfs_frame *f,
 	return BFS_OK;
 }
 
-static enum bfs_err blame(struct bfs_frame *f, enum bfs_err err,
-			  const struct bfs_diag *why, struct bfs_diag *diag)
-{
-	if (err == BFS_ERR_NOMEM && diag)
-		*diag = *why;
-	if (err != BFS_OK && err != BFS_ERR_NOMEM)
-		bfs_frame_blame(f, why);
-	return err == BFS_ERR_NOMEM ? err : BFS_OK;
-}
-
 static enum bfs_err open_sections(struct bfs_frame *f,
 				  const struct generation *g,
 				  uint64_t frame_len, struct bfs_diag *diag)
@@ -261,15 +238,15 @@ static enum bfs_err open_sections(struct bfs_frame *f,
 		bfs_frame_blame(f, &why);
 	}
 	err = open_metas(f, g, &why);
-	BFS_TRY(blame(f, err, &why, diag));
+	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	err = open_index(f, &end, &why);
 	f->nbytes_known = err == BFS_OK;
-	BFS_TRY(blame(f, err, &why, diag));
+	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	if (err == BFS_OK) {
 		if (g->trailer_always)
 			find_trailer(f, frame_len, &end);
 		err = open_usermeta(f, g, end, &why);
-		BFS_TRY(blame(f, err, &why, diag));
+		BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	}
 	return bfs_metatable_array(f, diag);
 }

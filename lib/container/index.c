@@ -209,6 +209,25 @@ uint32_t bfs_index_cbytes(const struct bfs_index *x)
 	return x->chunk->head.cbytes;
 }
 
+enum bfs_err bfs_index_attach(struct bfs_frame *f, uint64_t off,
+			      uint64_t avail, struct bfs_diag *diag)
+{
+	uint64_t n, want;
+
+	BFS_TRY(bfs_index_open(f->source, off, avail, &f->index, &n, diag));
+	want = f->chunksize > 0 ?
+		bfs_div_up(f->nbytes, (uint64_t)f->chunksize) : n;
+	if (n != want)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, off,
+				"the index has %" PRIu64 " entries for %" PRIu64
+				" chunks", n, want);
+	if (n == 0)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, off,
+				"the index is empty, the frame is not");
+	f->n_chunks = n;
+	return BFS_OK;
+}
+
 enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
 			      uint64_t n, struct bfs_diag *diag)
 {

@@ -29,6 +29,12 @@ enum bfs_err bfs_index_get(struct bfs_index *index, uint64_t n,
 			   int64_t *ret_entry,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Opens the index of a frame and takes it over: index and n_chunks, which must
+ * fit nbytes and chunksize. */
+enum bfs_err bfs_index_attach(struct bfs_frame *frame, uint64_t off,
+			      uint64_t avail,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* What an entry of a current frame means: sets special, or file and off as
  * the entry itself (the caller knows which it is). CORRUPT for junk. */
 enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,

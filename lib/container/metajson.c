@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #define MAX_META (UINT32_C(16) << 20)
+#define MAX_TREE ((size_t)64 << 20)	/* as json-c will hold it */
 
 const struct bfs_meta *bfs_meta_find(const struct bfs_meta *metas, size_t n,
 				     const char *name)
@@ -66,6 +67,25 @@ static enum bfs_err decode(struct bfs_frame *f, const struct bfs_meta *m,
 	return BFS_OK;
 }
 
+/* About what json-c takes for a text, which no budget counts: a map of two
+ * characters becomes a table of many hundred bytes. */
+static size_t tree_len(const char *text)
+{
+	bool quoted = false;
+	size_t len = 0;
+
+	for (; *text; text++) {
+		if (*text == '"')
+			quoted = !quoted;
+		else if (quoted && *text == '\\' && text[1])
+			text++;
+		else if (!quoted)
+			len += *text == '{' ? 800 : *text == '[' ? 400 :
+			       *text == ',' ? 150 : 0;
+	}
+	return len;
+}
+
 static enum bfs_err parse(const uint8_t *buf, size_t len,
 			  struct json_object **ret_root, struct bfs_diag *diag)
 {
@@ -82,6 +102,11 @@ static enum bfs_err parse(const uint8_t *buf, size_t len,
 	bfs_json_release(&json);
 	if (err != BFS_OK)
 		return bfs_fail(diag, err, 0, "the metadata is too big");
+	if (tree_len(text) > MAX_TREE) {
+		bfs_free(text);
+		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
+				"the metadata has too many parts");
+	}
 	root = json_tokener_parse(text);
 	bfs_free(text);
 	if (!root)

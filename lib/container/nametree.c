@@ -3,7 +3,8 @@
  * nametree.c - builds the tree of a store's names.
  *
  * Nodes are first made in the order of the paths, found again by a hash of
- * (parent, name); then sorted, so that siblings lie side by side.
+ * (parent, name) that nobody can aim at; then sorted, so that siblings lie
+ * side by side.
  */
 #include "container/nametree.h"
 
@@ -12,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #define NAME_MAX_LEN 255
 
@@ -55,10 +57,13 @@ char *bfs_name_escape(const char *name, size_t len, size_t nth)
 struct builder {
 	struct bfs_name_node *nodes;
 	uint32_t *twins;		/* the directory beside a file, or 0 */
+	uint32_t *next;			/* the number a namesake gets, or 0 */
 	uint32_t *hash;			/* node + 1, or 0 */
 	uint32_t n, cap, hash_cap;
+	uint64_t seed;
 };
 
+/* The same in every run: it shows in names that are cut. */
 static uint32_t hash_name(uint32_t parent, const char *name)
 {
 	uint32_t h = parent * 2654435761u + 5381;
@@ -68,9 +73,22 @@ static uint32_t hash_name(uint32_t parent, const char *name)
 	return h ^ h >> 15;
 }
 
+/* Another in every run, so that no file can hold names that all collide. */
+static uint32_t hash_slot(const struct builder *b, uint32_t parent,
+			  const char *name)
+{
+	uint64_t h = (b->seed ^ parent) * UINT64_C(0x9e3779b97f4a7c15);
+
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+	h ^= h >> 33;
+	h *= UINT64_C(0xff51afd7ed558ccd);
+	return (uint32_t)(h >> 32);
+}
+
 static uint32_t *find_slot(struct builder *b, uint32_t parent, const char *name)
 {
-	uint32_t i = hash_name(parent, name) & (b->hash_cap - 1);
+	uint32_t i = hash_slot(b, parent, name) & (b->hash_cap - 1);
 
 	while (b->hash[i]) {
 		const struct bfs_name_node *node = &b->nodes[b->hash[i] - 1];
@@ -98,7 +116,7 @@ static enum bfs_err rehash(struct builder *b)
 
 static enum bfs_err grow(struct builder *b)
 {
-	uint32_t cap = b->cap ? 2 * b->cap : 64, *twins;
+	uint32_t cap = b->cap ? 2 * b->cap : 64, *twins, *next;
 	struct bfs_name_node *nodes;
 
 	if (b->n < b->cap)
@@ -111,7 +129,10 @@ static enum bfs_err grow(struct builder *b)
 	twins = bfs_realloc(b->twins, cap * sizeof(*twins));
 	if (twins)
 		b->twins = twins;
-	if (!nodes || !twins)
+	next = bfs_realloc(b->next, cap * sizeof(*next));
+	if (next)
+		b->next = next;
+	if (!nodes || !twins || !next)
 		return BFS_ERR_NOMEM;
 	b->cap = cap;
 	return rehash(b);
@@ -131,6 +152,7 @@ static enum bfs_err add_node(struct builder *b, uint32_t parent, char *name,
 						 .parent = parent,
 						 .member = member };
 	b->twins[b->n] = 0;
+	b->next[b->n] = 0;
 	*find_slot(b, parent, name) = b->n + 1;
 	*ret_node = b->n++;
 	return BFS_OK;
@@ -149,22 +171,32 @@ static void cut_name(char *text)
 	snprintf(text + n, 24, "%%~~%08x", hash);
 }
 
-/* Finds the first of name, name%~2, name%~3 ... that is free. */
+/* Finds the first of name, name%~2, name%~3 ... that is free. The first one
+ * remembers how far it got. */
 static enum bfs_err add_fresh(struct builder *b, uint32_t parent,
 			      const char *name, size_t len, int64_t member,
 			      uint32_t *ret_node)
 {
-	size_t nth;
+	uint32_t first = 0, nth = 1;
 
-	for (nth = 1; nth <= BFS_NAMETREE_MAX; nth++) {
+	while (nth <= BFS_NAMETREE_MAX) {
 		char *text = bfs_name_escape(name, len, nth);
+		uint32_t found;
 
 		if (!text)
 			return BFS_ERR_NOMEM;
 		cut_name(text);
-		if (!*find_slot(b, parent, text))
+		found = *find_slot(b, parent, text);
+		if (!found) {
+			if (first)
+				b->next[first - 1] = nth + 1;
 			return add_node(b, parent, text, member, ret_node);
+		}
 		bfs_free(text);
+		if (!first)
+			first = found;
+		nth = nth == 1 && b->next[first - 1] ? b->next[first - 1] :
+						       nth + 1;
 	}
 	return BFS_ERR_LIMIT;
 }
@@ -272,6 +304,7 @@ static void release_builder(struct builder *b)
 		bfs_free(b->nodes[i].name);
 	bfs_free(b->nodes);
 	bfs_free(b->twins);
+	bfs_free(b->next);
 	bfs_free(b->hash);
 }
 
@@ -300,6 +333,9 @@ enum bfs_err bfs_nametree_build(const struct bfs_path *paths, size_t n,
 
 	if (!tree)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	/* Without random bytes, where the tree lies will do. */
+	if (getrandom(&b.seed, sizeof(b.seed), GRND_NONBLOCK) < 0)
+		b.seed = (uintptr_t)tree;
 	err = build(&b, paths, n, tree);
 	release_builder(&b);
 	if (err != BFS_OK) {

@@ -11,8 +11,10 @@
 #include <cmocka.h>
 
 #include "bytes.h"
+#include "digest.h"
 #include "mem.h"
 #include "support/build2.h"
+#include "support/sample_rows.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -535,6 +537,124 @@ static void hundreds_of_millions_of_chunks_cost_nothing(void **state)
 	free(b.p);
 }
 
+/* ---- frames that others wrote ---------------------------------------- */
+
+/* Hashes a stream; false where it cannot be read. */
+static bool hash_stream(struct bfs_array *a, const struct bfs_stream *s,
+			uint64_t *ret_len, char hex[65])
+{
+	static uint8_t buf[65536];
+	uint8_t sum[BFS_DIGEST_MAX];
+	struct bfs_digest d;
+	uint64_t at = 0, len;
+	enum bfs_err err = bfs_array_len(a, s, &len, NULL);
+
+	assert_int_equal(bfs_digest_init(&d, BFS_DIGEST_SHA256), BFS_OK);
+	for (size_t n; err == BFS_OK && at < len; at += n) {
+		n = (size_t)bfs_min(sizeof(buf), len - at);
+		err = bfs_array_read(a, s, at, buf, n, NULL);
+		bfs_digest_add(&d, buf, n);
+	}
+	bfs_digest_finish(&d, sum);
+	for (int i = 0; i < 32; i++)
+		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	*ret_len = at;
+	return err == BFS_OK;
+}
+
+static bool stream_of(const char *what, struct bfs_stream *ret_stream)
+{
+	ret_stream->index = 0;
+	ret_stream->kind = BFS_STREAM_JOINED;
+	if (!strcmp(what, "npy"))
+		ret_stream->kind = BFS_STREAM_DATA;
+	else if (!strncmp(what, "chunk:", 6))
+		*ret_stream = (struct bfs_stream){
+			BFS_STREAM_CHUNK, strtoull(what + 6, NULL, 10) };
+	else if (strcmp(what, "data"))
+		return false;
+	return true;
+}
+
+/* Not opened, blamed, or a chunk that fails. */
+static bool is_damaged(struct bfs_array *a)
+{
+	struct bfs_stream s = { BFS_STREAM_CHUNK, 0 };
+	uint64_t len;
+	char hex[65];
+
+	if (!a || a->frame->status != BFS_GOOD)
+		return true;
+	for (; s.index < a->frame->n_chunks; s.index++)
+		if (!hash_stream(a, &s, &len, hex))
+			return true;
+	return false;
+}
+
+static bool row_holds(const struct sample_row *row, struct bfs_array *a)
+{
+	struct bfs_stream s;
+	char hex[65];
+	uint64_t len;
+
+	if (!strcmp(row->what, "corrupt"))
+		return !strstr(row->notes, "expect=error") || is_damaged(a);
+	if (!stream_of(row->what, &s))
+		return true;
+	/* What needs a codec that is missing is not this test's. */
+	if (a && a->frame->status == BFS_UNSUPPORTED)
+		return true;
+	return a && hash_stream(a, &s, &len, hex) &&
+	       len == strtoull(row->length, NULL, 10) &&
+	       (!strcmp(row->sha, "-") || !strcmp(row->sha, hex));
+}
+
+static struct bfs_array *open_path(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct bfs_frame *f = NULL;
+	struct bfs_array *a = NULL;
+
+	if (fd >= 0 && bfs_frame_open_dir(fd, NULL, &f, NULL) == BFS_OK)
+		assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL),
+				 BFS_OK);
+	if (fd >= 0)
+		close(fd);
+	return a;
+}
+
+/* BLOSCFS_CORPUS: a directory with a MANIFEST.tsv (see tests/data). */
+static void frames_of_the_corpus_hold(void **state)
+{
+	const char *corpus = getenv("BLOSCFS_CORPUS");
+	unsigned n_checked = 0, n_bad = 0;
+	struct sample_rows m;
+	char path[4096];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/MANIFEST.tsv", corpus);
+	sample_rows_load(path, &m);
+	for (size_t i = 0; i < m.n; i++) {
+		const struct sample_row *row = &m.rows[i];
+		struct bfs_array *a;
+
+		if (strcmp(row->kind, "sframe") &&
+		    strcmp(row->kind, "b2nd-sframe"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", corpus, row->path);
+		a = open_path(path);
+		n_checked++;
+		if (!row_holds(row, a)) {
+			n_bad++;
+			print_message("# %s %s\n", row->path, row->what);
+		}
+		bfs_array_close(a);
+	}
+	sample_rows_free(&m);
+	assert_true(n_checked > 0);
+	assert_int_equal(n_bad, 0);
+}
+
 #define T(name) cmocka_unit_test_setup(name, fill_dir)
 
 int main(void)
@@ -563,7 +683,13 @@ int main(void)
 		T(directory_that_is_gone_is_still_the_one_opened),
 		T(hundreds_of_millions_of_chunks_cost_nothing),
 	};
+	const struct CMUnitTest corpus[] = {
+		T(frames_of_the_corpus_hold),
+	};
 
+	if (getenv("BLOSCFS_CORPUS"))
+		return cmocka_run_group_tests_name("container_sparse", corpus,
+						   setup, teardown);
 	return cmocka_run_group_tests_name("container_sparse", tests, setup,
 					   teardown);
 }

@@ -303,8 +303,8 @@ static void many_equal_names_take_no_longer_than_others(void **state)
 	(void)state;
 	assert_non_null(paths);
 	for (size_t i = 0; i < n; i++)
-		paths[i] = (struct bfs_path){ i % 2 ? "x" : "d/y", i % 2 ? 1 : 3,
-					      (uint32_t)i };
+		paths[i] = (struct bfs_path){ i % 2 ? "x" : "d/y",
+					      i % 2 ? 1 : 3, (uint32_t)i };
 	tree = build(paths, n);
 	assert_int_equal(tree->n, n + 2);
 	assert_int_equal(find(tree, "x"), 1);
