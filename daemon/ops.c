@@ -438,6 +438,36 @@ static void op_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 	handle_put(daemon, handle);
 }
 
+static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
+		     struct fuse_file_info *fi)
+{
+	struct daemon *daemon = daemon_of(req);
+	struct handle *handle = handle_of(fi);
+	enum bloscfs_err err;
+	uint64_t to = 0;
+	off_t plain;
+
+	(void)id;
+	handle_ref(handle);
+	if (handle->frame) {
+		err = bloscfs_seek(handle->frame->file,
+				   &handle->node->entry.node, (uint64_t)off,
+				   whence == SEEK_HOLE, &to, NULL);
+		if (err == BLOSCFS_OK)
+			fuse_reply_lseek(req, (off_t)to);
+		else
+			fuse_reply_err(req, err == BLOSCFS_ERR_RANGE ? ENXIO :
+				       bloscfs_err_errno(err));
+	} else {
+		plain = lseek(handle->fd, off, whence);
+		if (plain >= 0)
+			fuse_reply_lseek(req, plain);
+		else
+			fuse_reply_err(req, errno);
+	}
+	handle_put(daemon, handle);
+}
+
 static void op_statfs(fuse_req_t req, fuse_ino_t id)
 {
 	struct statvfs st;
@@ -464,6 +494,7 @@ const struct fuse_lowlevel_ops daemon_ops = {
 	.open = op_open,
 	.read = op_read,
 	.release = op_release,
+	.lseek = op_lseek,
 	.opendir = dirs_open,
 	.readdir = dirs_read,
 	.readdirplus = dirs_read_plus,

@@ -564,6 +564,25 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 	return answer(err, &own_diag, diag);
 }
 
+enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
+			      const struct bloscfs_node *node, uint64_t off,
+			      bool hole, uint64_t *ret_off,
+			      struct bloscfs_diag *diag)
+{
+	struct bfs_diag own_diag = { .chunk = -1 };
+	struct bfs_place own = own_place(node);
+	struct bfs_file *inner;
+	enum bfs_err err;
+
+	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
+	if (err == BFS_OK) {
+		err = bfs_file_seek(inner, &own.node, off, hole, ret_off,
+				    &own_diag);
+		bfs_tree_give(file->tree, own.child);
+	}
+	return answer(err, &own_diag, diag);
+}
+
 enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 			      const struct bloscfs_node *node, uint64_t off,
 			      void *buf, size_t len, size_t *ret_len,

@@ -178,6 +178,14 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 				const struct bloscfs_node *node,
 				struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 
+/* The first byte at or after off that is in a hole, or in data (as lseek(2)
+ * with SEEK_HOLE, SEEK_DATA: the end counts as a hole). RANGE where there is
+ * none, which is ENXIO to a program. */
+enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
+			      const struct bloscfs_node *node, uint64_t off,
+			      bool hole, uint64_t *ret_off,
+			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+
 /* Reads up to len bytes at off; *ret_len is short only at the end. Damage in
  * the range fails the whole call. */
 enum bloscfs_err bloscfs_read(struct bloscfs_file *file,

@@ -62,6 +62,14 @@ static void chunks_stat(struct bfs_file *file, const struct bfs_node *node,
 	ret_attr->stored_len = is_hole(file, node->index) ? 0 : len;
 }
 
+static uint64_t chunks_run(struct bfs_file *file, const struct bfs_node *node,
+			   uint64_t off, uint64_t len, bool *ret_hole)
+{
+	(void)off;
+	*ret_hole = is_hole(file, node->index);
+	return len;
+}
+
 static enum bfs_err chunks_open(struct bfs_file *file,
 				const struct bfs_node *node,
 				struct bfs_diag *diag)
@@ -97,5 +105,6 @@ const struct bfs_view bfs_view_chunks = {
 	.list = chunks_list,
 	.stat = chunks_stat,
 	.open = chunks_open,
+	.run = chunks_run,
 	.part = chunks_part,
 };

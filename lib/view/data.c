@@ -92,6 +92,38 @@ static void data_stat(struct bfs_file *file, const struct bfs_node *node,
 	bfs_file_data_stat(file, ret_attr);
 }
 
+/* Whether chunk n reads as zeros; damage does not. */
+static bool is_hole(struct bfs_frame *frame, uint64_t n)
+{
+	struct bfs_span span;
+
+	return bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
+	       (span.special == BFS_CHUNK_ZEROS ||
+		span.special == BFS_CHUNK_UNINIT);
+}
+
+/* Chunks of an array are scattered over the file: it is a hole as a whole,
+ * or not at all. */
+static uint64_t data_run(struct bfs_file *file, const struct bfs_node *node,
+			 uint64_t off, uint64_t len, bool *ret_hole)
+{
+	struct bfs_frame *frame = file->array->frame;
+	uint64_t n, end, i;
+
+	(void)node;
+	*ret_hole = file->array->has_nd && holes_len(file) == UINT64_MAX;
+	if (file->array->has_nd ||
+	    bfs_frame_chunk_at(frame, off, &n, NULL) != BFS_OK)
+		return len;
+	*ret_hole = is_hole(frame, n);
+	for (i = 0; n < frame->n_chunks && i < BFS_SCAN_CHUNKS; n++, i++)
+		if (is_hole(frame, n) != *ret_hole)
+			break;
+	if (bfs_frame_chunk_off(frame, n, &end, NULL) != BFS_OK || end <= off)
+		return len;
+	return bfs_min(end, len);
+}
+
 static enum bfs_err data_open(struct bfs_file *file,
 			      const struct bfs_node *node,
 			      struct bfs_diag *diag)
@@ -120,5 +152,6 @@ const struct bfs_view bfs_view_data = {
 	.roots = data_roots,
 	.stat = data_stat,
 	.open = data_open,
+	.run = data_run,
 	.part = data_part,
 };

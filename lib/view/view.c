@@ -520,6 +520,32 @@ enum bfs_err bfs_file_open(struct bfs_file *file, const struct bfs_node *node,
 	return row->open(file, node, diag);
 }
 
+enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
+			   uint64_t off, bool hole, uint64_t *ret_off,
+			   struct bfs_diag *diag)
+{
+	const struct bfs_view *row = find_row(file, node);
+	struct bfs_attr attr;
+
+	bfs_file_stat(file, node, &attr);
+	while (off < attr.len) {
+		uint64_t end = attr.len;
+		bool in_hole = false;
+
+		if (row && row->run && attr.stored_len < attr.len)
+			end = row->run(file, node, off, attr.len, &in_hole);
+		if (in_hole == hole) {
+			*ret_off = off;
+			return BFS_OK;
+		}
+		off = end;
+	}
+	if (!hole || off > attr.len)
+		return bfs_fail(diag, BFS_ERR_RANGE, off, "nothing follows");
+	*ret_off = off;
+	return BFS_OK;
+}
+
 /* ---- reading --------------------------------------------------------- */
 
 /* How much of [off, off + len) is inside the file. A size of 0 may mean that

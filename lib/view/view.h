@@ -99,6 +99,10 @@ struct bfs_view {
 	enum bfs_err (*open)(struct bfs_file *file,
 			     const struct bfs_node *node,
 			     struct bfs_diag *diag);
+	/* Where the run of data or holes that off is in ends (<= length), and
+	 * which of the two it is; NULL: all of the file is data. */
+	uint64_t (*run)(struct bfs_file *file, const struct bfs_node *node,
+			uint64_t off, uint64_t len, bool *ret_hole);
 	/* The part that begins at off (< its length), as long as it lasts
 	 * or up to len. */
 	enum bfs_err (*part)(struct bfs_file *file,
@@ -134,6 +138,12 @@ bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
 void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		   struct bfs_attr *ret_attr);
 enum bfs_err bfs_file_open(struct bfs_file *file, const struct bfs_node *node,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The first byte at or after off that lies in a hole, or in data. The end of
+ * the file counts as a hole; RANGE where there is nothing. */
+enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
+			   uint64_t off, bool hole, uint64_t *ret_off,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Reads up to len bytes; *ret_len is short only at the end of the file. */

@@ -329,6 +329,58 @@ def a_window_of_a_file_mounts(work):
         equal(harness.read(mount.path("data.bin")), DATA[:50000])
 
 
+def runs(path):
+    """Data and holes of a file, as lseek tells them."""
+    found = []
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        at = 0
+        while at < size:
+            try:
+                data = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError as error:
+                equal(error.errno, errno.ENXIO, "errno")
+                data = size
+            if data > at:
+                found.append(("hole", at, data))
+            if data < size:
+                at = os.lseek(file.fileno(), data, os.SEEK_HOLE)
+                found.append(("data", data, at))
+            else:
+                at = size
+    return found
+
+
+def runs_of_zero_chunks_are_holes(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    name = "good-frame-specials.b2frame"
+    shutil.copy(os.path.join(harness.DATA, name), source)
+    with Mount(work, source) as mount:
+        path = mount.path(name, "data.bin")
+        found = runs(path)
+        data = harness.read(path)
+        equal(found[0][1], 0)
+        equal(found[-1][2], len(data))
+        equal([b[1] for b in found[1:]], [a[2] for a in found[:-1]])
+        holes = [run for run in found if run[0] == "hole"]
+        assert holes and len(holes) < len(found), found
+        for _kind, begin, end in holes:
+            equal(data[begin:end].count(0), end - begin, "zeros")
+        equal(os.stat(path).st_blocks,
+              (sum(b - a for k, a, b in found if k == "data") + 511) // 512)
+        copy = work + "/copy"
+        subprocess.run(["cp", "--sparse=auto", path, copy], check=True,
+                       timeout=20)
+        equal(harness.read(copy) == data, True, "bytes of the copy")
+        plain = source + "/sparse"
+        with open(plain, "wb") as file:
+            file.truncate(1 << 20)
+            file.seek(512 << 10)
+            file.write(b"x" * 4096)
+        equal(runs(mount.path("sparse")), runs(plain), "runs")
+
+
 def a_directory_may_be_a_container(work):
     source = make_tree(work)
     sparse = source + "/folder/sparse.b2frame"
@@ -407,6 +459,7 @@ if __name__ == "__main__":
         a_mount_within_its_source_does_not_show_itself,
         a_mount_upon_its_source_works,
         a_window_of_a_file_mounts,
+        runs_of_zero_chunks_are_holes,
         a_directory_may_be_a_container,
         symlinks_never_lead_out_of_the_source,
     ])
