@@ -27,6 +27,8 @@
 
 /* Of a frame with more chunks, the first ones are compared. */
 #define MAX_COMPARED 256
+/* And so many bytes of them: special chunks make much of nothing. */
+#define MAX_COMPARED_LEN (UINT64_C(64) << 20)
 
 /* One answer: bytes, or why there are none. */
 struct answer {
@@ -319,14 +321,17 @@ static void compare_metas(const struct pair *p, bool vl)
 static unsigned compare_chunks(const struct pair *p, bool sound)
 {
 	unsigned n_refused = 0;
+	uint64_t len = 0;
 
-	for (uint64_t i = 0; i < p->frame->n_chunks && i < MAX_COMPARED; i++) {
+	for (uint64_t i = 0; i < p->frame->n_chunks && i < MAX_COMPARED &&
+			     len < MAX_COMPARED_LEN; i++) {
 		struct answer a = lib_chunk(p->frame, i);
 		struct answer b;
 
 		if (a.err == BFS_ERR_LIMIT)
 			continue;
 		n_refused += a.err != BFS_OK;
+		len += a.len;
 		b = oracle_chunk_of(p, i);
 		/* What the oracle has not, the manifest alone can judge. */
 		if (sound && b.err != BFS_ERR_UNSUPPORTED &&
