@@ -10,6 +10,7 @@
 #include "log.h"
 #include "look.h"
 #include "reply.h"
+#include "xattrs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -495,6 +496,8 @@ const struct fuse_lowlevel_ops daemon_ops = {
 	.read = op_read,
 	.release = op_release,
 	.lseek = op_lseek,
+	.getxattr = xattrs_get,
+	.listxattr = xattrs_list,
 	.opendir = dirs_open,
 	.readdir = dirs_read,
 	.readdirplus = dirs_read_plus,

@@ -74,6 +74,8 @@ static const struct opt table[] = {
 	  "how long names and attributes are kept (5)" },
 	{ "immutable", NULL, OPT_FLAG, AT(immutable),
 	  "SOURCE never changes: keep everything for a day" },
+	{ "noxattr", NULL, OPT_FLAG, AT(noxattr),
+	  "no extended attributes" },
 	{ "idle_timeout", "SECONDS", OPT_COUNT, AT(idle_timeout),
 	  "unmount after so long without use (never)" },
 	{ "notify_fd", "FD", OPT_FD, AT(notify_fd),

@@ -43,6 +43,7 @@ struct opts {
 
 	double attr_timeout;	/* seconds; negative: the default */
 	bool immutable;
+	bool noxattr;
 	uint64_t offset, length;
 
 	enum log_level log_level;

@@ -19,6 +19,7 @@
 #include "view/file.h"
 #include "view/tree.h"
 #include "view/view.h"
+#include "view/xattr.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -43,6 +44,7 @@ SAME(BLOSCFS_GOOD, BFS_GOOD);
 SAME(BLOSCFS_DAMAGED, BFS_DAMAGED);
 SAME(BLOSCFS_UNSUPPORTED, BFS_UNSUPPORTED);
 SAME(BLOSCFS_NAME_MAX, BFS_NAME_MAX);
+SAME(BLOSCFS_XATTR_MAX, BFS_XATTR_MAX);
 SAME(sizeof(((struct bloscfs_diag *)0)->text), BFS_DIAG_TEXT);
 
 struct bloscfs {
@@ -581,6 +583,21 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 		bfs_tree_give(file->tree, own.child);
 	}
 	return answer(err, &own_diag, diag);
+}
+
+bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
+		   size_t i, const char **ret_name, char *value,
+		   size_t *ret_len)
+{
+	struct bfs_place own = own_place(node);
+	struct bfs_file *inner;
+	bool found;
+
+	if (bfs_tree_take(file->tree, own.child, &inner, NULL) != BFS_OK)
+		return false;
+	found = bfs_file_xattr(inner, &own.node, i, ret_name, value, ret_len);
+	bfs_tree_give(file->tree, own.child);
+	return found;
 }
 
 enum bloscfs_err bloscfs_read(struct bloscfs_file *file,

@@ -186,6 +186,16 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 			      bool hole, uint64_t *ret_off,
 			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 
+#define BLOSCFS_XATTR_MAX 1024
+
+/* The i-th extended attribute (0, 1, ...) of an entry: user.bloscfs.format,
+ * .codec, .filters, .shape, .dtype, .ratio of a container's directory,
+ * user.bloscfs.chunk (JSON) of a chunk's file. False at the end; *ret_len 0
+ * for one that does not apply. value holds BLOSCFS_XATTR_MAX bytes. */
+bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
+		   size_t i, const char **ret_name, char *value,
+		   size_t *ret_len);
+
 /* Reads up to len bytes at off; *ret_len is short only at the end. Damage in
  * the range fails the whole call. */
 enum bloscfs_err bloscfs_read(struct bloscfs_file *file,

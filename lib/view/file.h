@@ -79,6 +79,10 @@ enum bfs_err bfs_file_judge(struct bfs_file *file,
 			    const struct bfs_facts **ret_facts,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* The text of info.json, NUL-terminated. */
+enum bfs_err bfs_info_text(struct bfs_file *file, const char **ret_text,
+			   size_t *ret_len,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
 /* Block size of the frame's files for stat. */
 uint32_t bfs_file_blksize(const struct bfs_file *file);
 /* Size and holes of data.bin (data.c). */

@@ -403,6 +403,13 @@ static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 	return BFS_OK;
 }
 
+enum bfs_err bfs_info_text(struct bfs_file *file, const char **ret_text,
+			   size_t *ret_len, struct bfs_diag *diag)
+{
+	return bfs_file_text(file, BFS_TEXT_INFO, make_info, ret_text, ret_len,
+			     diag);
+}
+
 /* ---- the view -------------------------------------------------------- */
 
 static size_t info_roots(struct bfs_file *file, struct bfs_root *ret_roots)
@@ -419,8 +426,7 @@ static void info_stat(struct bfs_file *file, const struct bfs_node *node,
 	size_t len;
 
 	(void)node;
-	if (bfs_file_text(file, BFS_TEXT_INFO, make_info, &text, &len,
-			  NULL) == BFS_OK)
+	if (bfs_info_text(file, &text, &len, NULL) == BFS_OK)
 		bfs_text_stat(len, ret_attr);
 }
 
@@ -432,8 +438,7 @@ static enum bfs_err info_open(struct bfs_file *file,
 	size_t len;
 
 	(void)node;
-	return bfs_file_text(file, BFS_TEXT_INFO, make_info, &text, &len,
-			     diag);
+	return bfs_info_text(file, &text, &len, diag);
 }
 
 static enum bfs_err info_part(struct bfs_file *file,
@@ -445,8 +450,7 @@ static enum bfs_err info_part(struct bfs_file *file,
 	size_t text_len;
 
 	(void)node;
-	BFS_TRY(bfs_file_text(file, BFS_TEXT_INFO, make_info, &text,
-			      &text_len, diag));
+	BFS_TRY(bfs_info_text(file, &text, &text_len, diag));
 	if (off >= text_len)
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
 				"beyond the end of info.json");

@@ -3,6 +3,7 @@
 """A mirrored tree as programs see it: what is shown, hidden, passed on."""
 import errno
 import hashlib
+import json
 import mmap
 import os
 import shutil
@@ -381,6 +382,44 @@ def runs_of_zero_chunks_are_holes(work):
         equal(runs(mount.path("sparse")), runs(plain), "runs")
 
 
+def facts_are_extended_attributes(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    for name in ("good-frame-specials.b2frame", "good-nd-shrunk.b2nd"):
+        shutil.copy(os.path.join(harness.DATA, name), source)
+    harness.write(source + "/plain", b"plain")
+    with Mount(work, source) as mount:
+        def facts(path):
+            return {name: os.getxattr(mount.path(path), name).decode()
+                    for name in os.listxattr(mount.path(path))}
+
+        array = facts("good-nd-shrunk.b2nd")
+        info = json.loads(harness.read(
+            mount.path("good-nd-shrunk.b2nd/info.json")))
+        equal(array["user.bloscfs.format"], "b2nd")
+        equal(array["user.bloscfs.shape"],
+              ",".join(str(n) for n in info["shape"]))
+        equal(array["user.bloscfs.dtype"], info["dtype"])
+        equal(array["user.bloscfs.codec"], info["codec"])
+        frame = facts("good-frame-specials.b2frame")
+        equal("user.bloscfs.dtype" in frame, False, "dtype of no array")
+        folder = mount.path("good-frame-specials.b2frame/chunks")
+        kinds = set()
+        for name in os.listdir(folder):
+            chunk = json.loads(os.getxattr(folder + "/" + name,
+                                           "user.bloscfs.chunk"))
+            equal(chunk["nbytes"], os.stat(folder + "/" + name).st_size)
+            kinds.add(chunk["special"])
+        assert None in kinds and "zeros" in kinds, kinds
+        equal(facts("plain"), {})
+        equal(facts("good-frame-specials.b2frame/data.bin"), {})
+        fails_with(errno.ENODATA, os.getxattr, mount.path("plain"), "user.a")
+        fails_with(errno.ENODATA, os.getxattr, folder, "user.bloscfs.codec")
+    with Mount(work, source, "-o", "noxattr") as mount:
+        fails_with(errno.EOPNOTSUPP, os.getxattr,
+                   mount.path("good-nd-shrunk.b2nd"), "user.bloscfs.format")
+
+
 def a_directory_may_be_a_container(work):
     source = make_tree(work)
     sparse = source + "/folder/sparse.b2frame"
@@ -460,6 +499,7 @@ if __name__ == "__main__":
         a_mount_upon_its_source_works,
         a_window_of_a_file_mounts,
         runs_of_zero_chunks_are_holes,
+        facts_are_extended_attributes,
         a_directory_may_be_a_container,
         symlinks_never_lead_out_of_the_source,
     ])

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * xattrs.c - what the library knows of an entry, as extended attributes.
+ *
+ * Files and folders of the source have none here. With -o noxattr the kernel
+ * hears once that there are none at all, and does not ask again.
+ */
+#include "xattrs.h"
+
+#include "handle.h"
+#include "look.h"
+#include "opts.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Longer than the names of any entry together. */
+#define LIST_CAP 1024
+
+/* Attributes of one entry, until given back. */
+struct asking {
+	struct node *node;
+	struct frame *frame;
+	struct bloscfs_node entry;
+};
+
+/* 0 or -errno; -ENODATA for what has no attributes. */
+static int take(struct daemon *daemon, fuse_ino_t id, struct asking *ret)
+{
+	struct node *node;
+	int status;
+
+	if (daemon->opts->noxattr)
+		return -ENOSYS;
+	node = tree_get(&daemon->tree, id);
+	if (!node)
+		return -ESTALE;
+	if (node->kind != NODE_FRAME && node->kind != NODE_ENTRY)
+		status = -ENODATA;
+	else
+		status = look_frame(daemon, node, &ret->frame);
+	if (status) {
+		tree_put(&daemon->tree, node);
+		return status;
+	}
+	ret->node = node;
+	ret->entry = handle_entry(node);
+	return 0;
+}
+
+static void give(struct daemon *daemon, struct asking *asking)
+{
+	tree_put_frame(&daemon->tree, asking->frame);
+	tree_put(&daemon->tree, asking->node);
+}
+
+/* Sends len bytes, or how many there are if nothing was to be filled. */
+static void send(fuse_req_t req, const char *bytes, size_t len, size_t cap)
+{
+	if (cap == 0)
+		fuse_reply_xattr(req, len);
+	else if (len > cap)
+		fuse_reply_err(req, ERANGE);
+	else
+		fuse_reply_buf(req, bytes, len);
+}
+
+void xattrs_get(fuse_req_t req, fuse_ino_t id, const char *name, size_t cap)
+{
+	struct daemon *daemon = fuse_req_userdata(req);
+	char value[BLOSCFS_XATTR_MAX];
+	struct asking asking;
+	const char *have;
+	size_t len, i;
+	int status = take(daemon, id, &asking);
+
+	if (status) {
+		fuse_reply_err(req, -status);
+		return;
+	}
+	status = -ENODATA;
+	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &have,
+				  value, &len); i++) {
+		if (strcmp(have, name) || len == 0)
+			continue;
+		send(req, value, len, cap);
+		status = 0;
+		break;
+	}
+	if (status)
+		fuse_reply_err(req, -status);
+	give(daemon, &asking);
+}
+
+void xattrs_list(fuse_req_t req, fuse_ino_t id, size_t cap)
+{
+	struct daemon *daemon = fuse_req_userdata(req);
+	char value[BLOSCFS_XATTR_MAX], list[LIST_CAP];
+	struct asking asking;
+	const char *name;
+	size_t len, i, n, used = 0;
+	int status = take(daemon, id, &asking);
+
+	if (status == -ENODATA) {
+		send(req, list, 0, cap);
+		return;
+	}
+	if (status) {
+		fuse_reply_err(req, -status);
+		return;
+	}
+	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &name,
+				  value, &len); i++) {
+		n = strlen(name) + 1;
+		if (len == 0 || n > sizeof(list) - used)
+			continue;
+		memcpy(list + used, name, n);
+		used += n;
+	}
+	send(req, list, used, cap);
+	give(daemon, &asking);
+}
