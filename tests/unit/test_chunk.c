@@ -511,6 +511,8 @@ static void mutate(uint8_t *p, size_t len, uint64_t *seed)
 	}
 }
 
+#define MAX_CLAIM (UINT32_C(16) << 20)
+
 /* One damaged chunk: both decoders refuse it, or both give the same. */
 static void assert_agreement(const char *name, uint64_t round,
 			     const uint8_t *p, size_t len)
@@ -520,9 +522,13 @@ static void assert_agreement(const char *name, uint64_t round,
 	char why[ORACLE_ERR];
 	size_t got_len = 0;
 	uint8_t *got = NULL;
-	enum oracle_verdict verdict = oracle_chunk(p, len, NULL, &want, why);
+	enum oracle_verdict verdict;
 	enum bfs_err err;
 
+	/* A special chunk may claim gigabytes, which prove nothing more. */
+	if (len >= 8 && bfs_le32(p + 4) > MAX_CLAIM)
+		return;
+	verdict = oracle_chunk(p, len, NULL, &want, why);
 	if (verdict == ORACLE_LIMIT)
 		return;
 	err = decode_chunk(p, len, 0, &got, &got_len, &diag);
