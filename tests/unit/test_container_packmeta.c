@@ -51,7 +51,9 @@ static struct build make_pack(const struct meta *m)
 		put_digest(&sum, 0, m->digest);
 		while (b.len - at < max)
 			build_byte(&b, 0);
-		build_bytes(&b, sum.p + m->len, sum.len - m->len);
+		if (sum.len > m->len)
+			build_bytes(&b, sum.p + m->len,
+				    sum.len - m->len);
 		free(sum.p);
 	}
 	put_chunk(&b, digits, 24, 4, BFS_DIGEST_NONE);
