@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """--check: verdicts, exit codes, order, and that nothing makes it slow or
 big."""
-import multiprocessing
 import ctypes
+import multiprocessing
 import os
 import pty
 import resource
