@@ -86,12 +86,27 @@ struct bfs_scratch *bfs_scratch_new(void)
 	return s;
 }
 
+/* Up to this length buffers are plain memory: for one small chunk, mapping
+ * and unmapping pages would take longer than decoding it. */
+#define SMALL 65536
+
+static void *take_buffer(size_t len)
+{
+	return len <= SMALL ? bfs_alloc(len) : bfs_map(len);
+}
+
+static void give_buffer(void *p, size_t len)
+{
+	if (len <= SMALL)
+		bfs_free(p);
+	else
+		bfs_unmap(p, len);
+}
+
 static void release_buffers(struct bfs_scratch *s)
 {
-	if (s->buf[0])
-		bfs_unmap(s->buf[0], s->buf_len);
-	if (s->buf[1])
-		bfs_unmap(s->buf[1], s->buf_len);
+	give_buffer(s->buf[0], s->buf_len);
+	give_buffer(s->buf[1], s->buf_len);
 	s->buf[0] = NULL;
 	s->buf[1] = NULL;
 	s->buf_len = 0;
@@ -102,8 +117,7 @@ void bfs_scratch_free(struct bfs_scratch *s)
 	if (!s)
 		return;
 	release_buffers(s);
-	if (s->in)
-		bfs_unmap(s->in, s->in_len);
+	give_buffer(s->in, s->in_len);
 	bfs_codec_states_free(s->codecs);
 	bfs_free(s);
 }
@@ -112,7 +126,7 @@ void bfs_scratch_free(struct bfs_scratch *s)
  * anew each time. */
 static size_t round_up(size_t len)
 {
-	size_t step = 65536;
+	size_t step = len < SMALL ? 4096 : 65536;
 
 	while (step < len / 4)
 		step *= 2;
@@ -126,8 +140,8 @@ enum bfs_err bfs_scratch_reserve(struct bfs_scratch *s, size_t buf_len,
 		size_t len = round_up(buf_len);
 
 		release_buffers(s);
-		s->buf[0] = bfs_map(len);
-		s->buf[1] = bfs_map(len);
+		s->buf[0] = take_buffer(len);
+		s->buf[1] = take_buffer(len);
 		s->buf_len = len;
 		if (!s->buf[0] || !s->buf[1]) {
 			release_buffers(s);
@@ -137,15 +151,23 @@ enum bfs_err bfs_scratch_reserve(struct bfs_scratch *s, size_t buf_len,
 	if (s->in_len < in_len) {
 		size_t len = round_up(in_len);
 
-		if (s->in)
-			bfs_unmap(s->in, s->in_len);
-		s->in = bfs_map(len);
+		give_buffer(s->in, s->in_len);
+		s->in = take_buffer(len);
 		s->in_len = s->in ? len : 0;
 		if (!s->in)
 			return BFS_ERR_NOMEM;
 	}
 	return BFS_OK;
 }
+
+#define MAX_AWAY 8
+
+/* Where the streams of a block lie: stored ones may stay where they are, if
+ * the first filter to undo can take its bytes from several places. */
+struct planes {
+	const uint8_t *at[MAX_AWAY];
+	unsigned n_away;	/* those that are not in the buffer */
+};
 
 /* One block on its way. */
 struct decoding {
@@ -156,6 +178,7 @@ struct decoding {
 	uint32_t start;			/* of the block in the chunk */
 	struct bfs_scratch *scratch;
 	struct bfs_diag *diag;
+	struct planes *planes;		/* NULL: all into the buffer */
 };
 
 static enum bfs_err decode_packed(const struct decoding *d, const uint8_t *src,
@@ -212,9 +235,10 @@ static enum bfs_err decode_run(const struct decoding *d, int32_t csize,
 	return BFS_OK;
 }
 
+/* With ret_at a stored stream is not copied but pointed to. */
 static enum bfs_err decode_stream(const struct decoding *d,
 				  struct bfs_cursor *cur, uint8_t *dst,
-				  size_t len)
+				  size_t len, const uint8_t **ret_at)
 {
 	int32_t csize = (int32_t)bfs_cursor_le32(cur);
 	const uint8_t *src;
@@ -232,11 +256,28 @@ static enum bfs_err decode_stream(const struct decoding *d,
 				"block %" PRIu32 ": a stream of %" PRId32
 				" bytes does not fit into the block's %zu",
 				d->block, csize, d->in_len);
-	if ((size_t)csize == len) {
+	if ((size_t)csize != len)
+		return decode_packed(d, src, (uint32_t)csize, dst, len);
+	if (ret_at)
+		*ret_at = src;
+	else
 		memcpy(dst, src, len);
-		return BFS_OK;
+	return BFS_OK;
+}
+
+/* As many streams as there are planes. */
+static enum bfs_err decode_planes(const struct decoding *d,
+				  struct bfs_cursor *cur, uint8_t *dst,
+				  size_t each, uint32_t n)
+{
+	struct planes *planes = d->planes;
+
+	for (uint32_t i = 0; i < n; i++, dst += each) {
+		planes->at[i] = dst;
+		BFS_TRY(decode_stream(d, cur, dst, each, &planes->at[i]));
+		planes->n_away += planes->at[i] != dst;
 	}
-	return decode_packed(d, src, (uint32_t)csize, dst, len);
+	return BFS_OK;
 }
 
 static enum bfs_err decode_streams(const struct decoding *d, uint8_t *dst,
@@ -250,8 +291,10 @@ static enum bfs_err decode_streams(const struct decoding *d, uint8_t *dst,
 		return bfs_fail(d->diag, BFS_ERR_CORRUPT, d->start,
 				"block %" PRIu32 " of %zu bytes cannot have %"
 				PRIu32 " streams", d->block, len, n_streams);
+	if (d->planes && n_streams == d->chunk->head.typesize)
+		return decode_planes(d, &cur, dst, each, n_streams);
 	for (i = 0; i < n_streams; i++)
-		BFS_TRY(decode_stream(d, &cur, dst + i * each, each));
+		BFS_TRY(decode_stream(d, &cur, dst + i * each, each, NULL));
 	return BFS_OK;
 }
 
@@ -322,9 +365,50 @@ static uint8_t rule_version(const struct bfs_chunk *c)
 	return c->head.version;
 }
 
-static enum bfs_err decode_filtered(const struct decoding *d,
-				    const uint8_t *ref, uint8_t *dst,
-				    size_t len)
+/* Puts streams that were left where they are stored into the buffer. */
+static void gather(struct bfs_filter_job *job, uint8_t *buf)
+{
+	const size_t each = job->len / job->typesize;
+
+	for (uint32_t i = 0; i < job->typesize; i++)
+		if (job->planes[i] != buf + i * each)
+			memcpy(buf + i * each, job->planes[i], each);
+	job->planes = NULL;
+}
+
+/* Undoes filter i, from to[0] to to[1], or it and the next one at once, from
+ * to[0] to to[2]. Returns how many. */
+static unsigned undo_next(const struct bfs_chunk *c, unsigned i,
+			  uint8_t *const *to, struct bfs_filter_job *job)
+{
+	const struct bfs_filter *op = c->filters[i].op;
+	const struct bfs_chunk_filter *next = c->filters + i + 1;
+
+	job->src = to[0];
+	job->meta = c->filters[i].meta;
+	if (op->undo_both && i + 1 < c->n_filters && to[2] != to[0]) {
+		job->dst = to[2];
+		if (op->undo_both(job, next->op, next->meta))
+			return 2;
+	}
+	job->dst = to[1];
+	if (job->planes && op->undo_both(job, NULL, 0))
+		return 1;
+	if (job->planes)
+		gather(job, to[0]);
+	bfs_filter_undo(op, job);
+	return 1;
+}
+
+/* Whether the first filter to undo may find its planes anywhere. */
+static bool takes_planes(const struct bfs_chunk *c)
+{
+	return c->n_filters > 0 && c->filters[0].op->undo_both &&
+	       c->head.typesize <= MAX_AWAY && c->head.version > 2;
+}
+
+static enum bfs_err decode_filtered(struct decoding *d, const uint8_t *ref,
+				    uint8_t *dst, size_t len)
 {
 	const struct bfs_chunk *c = d->chunk;
 	uint8_t *to[BFS_N_FILTER_SLOTS + 1], *spare;
@@ -334,6 +418,7 @@ static enum bfs_err decode_filtered(const struct decoding *d,
 		.version = rule_version(c), .ref = ref,
 		.ndim = c->env.ndim, .blockshape = c->env.blockshape,
 	};
+	struct planes planes = { .n_away = 0 };
 	unsigned n = c->n_filters, i;
 
 	/* to[i] is where stage i reads and stage i - 1 writes: backwards
@@ -344,12 +429,12 @@ static enum bfs_err decode_filtered(const struct decoding *d,
 							  d->scratch->buf[0];
 		to[i] = c->filters[i].op->in_place ? to[i + 1] : spare;
 	}
+	d->planes = takes_planes(c) ? &planes : NULL;
 	BFS_TRY(decode_coded(d, to[0], len));
-	for (i = 0; i < n; i++) {
-		job.src = to[i];
-		job.dst = to[i + 1];
-		job.meta = c->filters[i].meta;
-		bfs_filter_undo(c->filters[i].op, &job);
+	job.planes = planes.n_away > 0 ? planes.at : NULL;
+	for (i = 0; i < n;) {
+		i += undo_next(c, i, to + i, &job);
+		job.planes = NULL;
 	}
 	return BFS_OK;
 }

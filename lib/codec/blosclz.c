@@ -61,6 +61,13 @@ static inline void copy_32(uint8_t *dst, const uint8_t *src)
 	*(vec *)dst = *(const vec *)src;
 }
 
+/* The input is used up so slowly that CPUs may stop fetching it ahead. It
+ * does not matter if there is none. */
+static inline void prefetch_ahead(const uint8_t *ip)
+{
+	__builtin_prefetch((const void *)((uintptr_t)ip + 256));
+}
+
 static inline uint64_t swap_if_big(uint64_t x)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -272,6 +279,7 @@ run_fast(struct lz *s, repeat_fn *repeat)
 			copy_32(op, next);
 			op += control + 1;
 			ip = next + control + 1;
+			prefetch_ahead(ip);
 			continue;
 		}
 		if (len == LONG_MATCH) {

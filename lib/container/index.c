@@ -18,6 +18,7 @@
 #define CACHE_LEN (UINT32_C(4) << 20)
 #define MAX_BLOCK (UINT32_C(8) << 20)
 #define MAX_SLOTS 64
+#define SCAN_LEN UINT32_C(4096)
 
 struct slot {
 	uint8_t *data;
@@ -176,11 +177,31 @@ static enum bfs_err copy_block(struct bfs_index *x, uint32_t k, uint32_t at,
 	return BFS_OK;
 }
 
+/* Decoded bytes [pos, pos + len) of the index, across blocks. */
+static enum bfs_err copy_range(struct bfs_index *x, uint32_t pos, uint8_t *dst,
+			       uint32_t len, struct bfs_diag *diag)
+{
+	const struct bfs_chunk *c = x->chunk;
+
+	while (len > 0) {
+		uint32_t k = bfs_chunk_block_at(c, pos);
+		uint32_t at = pos - bfs_chunk_block_off(c, k);
+		uint32_t part = (uint32_t)bfs_min(
+			len, bfs_chunk_block_len(c, k) - at);
+
+		BFS_TRY(copy_block(x, k, at, dst, part, diag));
+		pos += part;
+		dst += part;
+		len -= part;
+	}
+	return BFS_OK;
+}
+
 enum bfs_err bfs_index_get(struct bfs_index *x, uint64_t n, int64_t *ret_entry,
 			   struct bfs_diag *diag)
 {
 	const struct bfs_chunk *c = x->chunk;
-	uint32_t pos = (uint32_t)(n * 8), have = 0;
+	uint32_t pos = (uint32_t)(n * 8);
 	uint8_t word[8];
 
 	if (n >= c->head.nbytes / 8)
@@ -190,17 +211,30 @@ enum bfs_err bfs_index_get(struct bfs_index *x, uint64_t n, int64_t *ret_entry,
 		*ret_entry = (int64_t)bfs_le64(c->value);
 		return BFS_OK;
 	}
-	/* An entry may lie across two blocks. */
-	while (have < 8) {
-		uint32_t k = bfs_chunk_block_at(c, pos + have);
-		uint32_t at = pos + have - bfs_chunk_block_off(c, k);
-		uint32_t len = (uint32_t)bfs_min(
-			8 - have, bfs_chunk_block_len(c, k) - at);
-
-		BFS_TRY(copy_block(x, k, at, word + have, len, diag));
-		have += len;
-	}
+	BFS_TRY(copy_range(x, pos, word, 8, diag));
 	*ret_entry = (int64_t)bfs_le64(word);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_index_any_special(struct bfs_index *x, bool *ret_any,
+				   struct bfs_diag *diag)
+{
+	const struct bfs_chunk *c = x->chunk;
+	uint8_t part[SCAN_LEN];
+	uint32_t pos, len, i;
+	bool any = false;
+
+	if (c->head.kind == BFS_CHUNK_VALUE) {
+		*ret_any = (int64_t)bfs_le64(c->value) < 0;
+		return BFS_OK;
+	}
+	for (pos = 0; pos < c->head.nbytes && !any; pos += len) {
+		len = (uint32_t)bfs_min(SCAN_LEN, c->head.nbytes - pos);
+		BFS_TRY(copy_range(x, pos, part, len, diag));
+		for (i = 7; i < len; i += 8)
+			any |= part[i] & 0x80;
+	}
+	*ret_any = any;
 	return BFS_OK;
 }
 

@@ -29,6 +29,10 @@ enum bfs_err bfs_index_get(struct bfs_index *index, uint64_t n,
 			   int64_t *ret_entry,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Whether any entry is a special chunk: one pass over the decoded bytes. */
+enum bfs_err bfs_index_any_special(struct bfs_index *index, bool *ret_any,
+				   struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Opens the index of a frame and takes it over: index and n_chunks, which must
  * fit nbytes and chunksize. */
 enum bfs_err bfs_index_attach(struct bfs_frame *frame, uint64_t off,

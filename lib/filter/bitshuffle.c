@@ -149,14 +149,38 @@ static void undo_avx2(const struct bfs_filter_job *job)
 		undo_sse2(job);
 }
 
+/* Elements of n bytes in rows of at least 64 bytes. */
+BFS_TARGET(BFS_AVX512) BFS_SIMD_INLINE
+void undo_dense_avx512(const struct bfs_filter_job *job, size_t row_len,
+		       unsigned n)
+{
+	for (size_t j = 0; j < row_len; j += 64) {
+		if (j + 64 > row_len)
+			j = row_len - 64;	/* some of them again */
+		rows_to_elements_avx512(job->src + j, row_len, n,
+					job->dst + 8 * j * n);
+	}
+	copy_rest(job, row_len * 8 * n);
+}
+
+BFS_TARGET(BFS_AVX512)
 static void undo_avx512(const struct bfs_filter_job *job)
 {
 	static const struct kernel kernel = {
-		64, rows_to_planes_avx512, bfs_weave_avx2
+		64, rows_to_planes_avx512, bfs_weave_avx512
 	};
+	const size_t row_len = count_elements(job) / 8;
 
-	if (!undo_with(job, &kernel))
+	if (row_len < 64)
 		undo_avx2(job);
+	else if (job->typesize == 2)
+		undo_dense_avx512(job, row_len, 2);
+	else if (job->typesize == 4)
+		undo_dense_avx512(job, row_len, 4);
+	else if (job->typesize == 8)
+		undo_dense_avx512(job, row_len, 8);
+	else
+		undo_with(job, &kernel);
 }
 
 #endif

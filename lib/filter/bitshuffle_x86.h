@@ -11,6 +11,7 @@
 #ifndef BFS_BITSHUFFLE_X86_H
 #define BFS_BITSHUFFLE_X86_H
 
+#include "filter/dense_x86.h"
 #include "filter/zip_x86.h"
 
 #ifdef BFS_X86
@@ -97,40 +98,86 @@ static inline void rows_to_planes_avx2(const uint8_t *src, size_t row_len,
 /*
  * Zipped first, each 64-bit lane holds the eight row bytes of eight bytes to
  * be: one bit matrix. Multiplying the identity by it with the rows in
- * descending order transposes it.
+ * descending order transposes it. Of 64 bytes of each row, lane l of vector v
+ * holds the bytes from 128 * l + 16 * v on.
  */
+BFS_TARGET(BFS_AVX512) BFS_SIMD_INLINE
+void flip_avx512(const uint8_t *src, size_t row_len, __m512i *z)
+{
+	const __m512i unit = _mm512_set1_epi64((long long)0x8040201008040201);
+	__m512i x[8], y[8];
+
+	BFS_UNROLL
+	for (unsigned k = 0; k < 8; k++)
+		x[7 - k] = _mm512_loadu_si512(src + k * row_len);
+	bfs_zip_avx512(x, y, 8);
+	BFS_UNROLL
+	for (unsigned v = 0; v < 8; v++)
+		z[v] = _mm512_gf2p8affine_epi64_epi8(unit, y[v], 0);
+}
+
 BFS_TARGET(BFS_AVX512)
 static inline void rows_to_planes_avx512(const uint8_t *src, size_t row_len,
 					 size_t n_planes, size_t n,
 					 uint8_t *dst)
 {
-	const __m512i unit = _mm512_set1_epi64((long long)0x8040201008040201);
-
 	for (; n_planes > 0; n_planes--, src += 8 * row_len)
 		for (size_t j = 0; j < n; j += 64, dst += 512) {
 			__m512i x[8], y[8];
 
+			flip_avx512(src + j, row_len, x);
+			turn_lanes_avx512(x, y, 2);
+			turn_lanes_avx512(x + 4, y + 1, 2);
 			BFS_UNROLL
-			for (unsigned k = 0; k < 8; k++)
-				x[7 - k] = _mm512_loadu_si512(
-						src + k * row_len + j);
-			bfs_zip_avx512(x, y, 8);
-			BFS_UNROLL
-			for (unsigned v = 0; v < 8; v++) {
-				__m512i z = _mm512_gf2p8affine_epi64_epi8(
-						unit, y[v], 0);
-				uint8_t *p = dst + v * 16;
-
-				_mm_storeu_si128((void *)p,
-					_mm512_castsi512_si128(z));
-				_mm_storeu_si128((void *)(p + 128),
-					_mm512_extracti32x4_epi32(z, 1));
-				_mm_storeu_si128((void *)(p + 256),
-					_mm512_extracti32x4_epi32(z, 2));
-				_mm_storeu_si128((void *)(p + 384),
-					_mm512_extracti32x4_epi32(z, 3));
-			}
+			for (unsigned v = 0; v < 8; v++)
+				store_ahead_avx512(dst + v * 64, y[v]);
 		}
+}
+
+/* Vectors v ... v + m - 1 of n planes woven to dst: from each, 16 bytes a
+ * lane, m * 16 * n bytes in a row for each lane. m * n is 4 or 8. */
+BFS_TARGET(BFS_AVX512) BFS_SIMD_INLINE
+void weave_lanes_avx512(const __m512i (*z)[8], unsigned v, unsigned m,
+			unsigned n, uint8_t *dst)
+{
+	const unsigned lines = m * n / 4;
+	__m512i x[8], y[8];
+
+	BFS_UNROLL
+	for (unsigned i = 0; i < m; i++) {
+		__m512i plane[8];
+
+		BFS_UNROLL
+		for (unsigned b = 0; b < n; b++)
+			plane[b] = z[b][v + i];
+		bfs_zip_avx512(plane, x + i * n, n);
+	}
+	turn_lanes_avx512(x, y, lines);
+	if (lines == 2)
+		turn_lanes_avx512(x + 4, y + 1, 2);
+	BFS_UNROLL
+	for (unsigned i = 0; i < 4 * lines; i++)
+		store_ahead_avx512(dst + i / lines * 128 * n + i % lines * 64,
+				   y[i]);
+}
+
+/*
+ * Row bytes j ... j + 63 of elements of n bytes, which become 512 elements.
+ * Vectors wait in memory for those of the other planes: there are more than
+ * registers.
+ */
+BFS_TARGET(BFS_AVX512) BFS_SIMD_INLINE
+void rows_to_elements_avx512(const uint8_t *src, size_t row_len, unsigned n,
+			     uint8_t *dst)
+{
+	const unsigned m = n == 2 ? 2 : 1;
+	__m512i z[8][8];
+
+	for (unsigned b = 0; b < n; b++)
+		flip_avx512(src + 8 * b * row_len, row_len, z[b]);
+	for (unsigned v = 0; v < 8; v += m)
+		weave_lanes_avx512((const __m512i (*)[8])z, v, m, n,
+				   dst + v * 16 * n);
 }
 
 #endif

@@ -8,6 +8,8 @@
  */
 #include "filter/bytedelta.h"
 
+#include "filter/shuffle.h"
+
 #include <string.h>
 
 #ifdef BFS_X86
@@ -190,6 +192,23 @@ static void undo_avx512(const struct bfs_filter_job *job)
 
 #endif
 
+/* With SHUFFLE over the same planes. */
+static bool undo_both(const struct bfs_filter_job *job,
+		      const struct bfs_filter *next, uint8_t next_meta)
+{
+	const size_t w = n_channels(job), len = job->len / w;
+	const size_t rest = job->len - len * w;
+	const struct bfs_planes p = { job->src, len, len, w, job->dst, w };
+	const struct bfs_mixing mix = { job->planes, true, NULL };
+
+	if (next != &bfs_filter_shuffle || w != job->typesize ||
+	    (next_meta && next_meta != w) || !bfs_weave_mixed(&p, &mix))
+		return false;
+	if (rest > 0)
+		memcpy(job->dst + len * w, job->src + len * w, rest);
+	return true;
+}
+
 /* Two channels of four bytes, and one byte that belongs to none. */
 static const uint8_t sample_src[] = {
 	0x01, 0x01, 0x01, 0xfe, 0x10, 0x00, 0xf0, 0x01, 0x7f,
@@ -211,5 +230,6 @@ const struct bfs_filter bfs_filter_bytedelta = {
 		[BFS_CPU_AVX512] = undo_avx512,
 #endif
 	},
+	.undo_both = undo_both,
 	.sample = { sample_src, sample_want, sizeof(sample_src), 2, 2 },
 };

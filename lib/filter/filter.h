@@ -18,6 +18,9 @@
 
 struct bfs_filter_job {
 	const uint8_t *src;	/* len bytes, filtered */
+	/* undo_both: NULL, or where each of typesize equal parts of src lies
+	 * instead. */
+	const uint8_t *const *planes;
 	uint8_t *dst;		/* len bytes; never overlaps src, unless the
 				 * row says in_place: then it may equal src */
 	size_t len;		/* of the block, bytes */
@@ -53,6 +56,11 @@ struct bfs_filter {
 	/* By level; [BFS_CPU_SCALAR] is always there, the others may be NULL.
 	 * All NULL: known but not undoable here ("unsupported"). */
 	void (*undo[BFS_N_CPUS])(const struct bfs_filter_job *job);
+	/* Undoes this filter and then `next` (which may be NULL) in one pass
+	 * over the block; src and dst do not overlap. False: not these two or
+	 * not here, and nothing was done. NULL: never. */
+	bool (*undo_both)(const struct bfs_filter_job *job,
+			  const struct bfs_filter *next, uint8_t next_meta);
 	struct bfs_filter_sample sample;
 	/* The array around the sample, for filters that want one. */
 	uint8_t sample_ndim;

@@ -11,6 +11,7 @@
 
 #include "compiler.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,18 @@ void bfs_weave_scalar(const struct bfs_planes *p);
 #ifdef BFS_X86
 void bfs_weave_sse2(const struct bfs_planes *p);
 void bfs_weave_avx2(const struct bfs_planes *p);
+void bfs_weave_avx512(const struct bfs_planes *p);
 #endif
+
+/* What is done to elements on their way to where they belong. */
+struct bfs_mixing {
+	const uint8_t *const *planes;	/* or NULL: as bfs_planes says */
+	bool sums;		/* planes hold differences of bytes */
+	const uint8_t *ref;	/* NULL, or to XOR with: as long as dst */
+};
+
+/* Weaves and mixes in one pass. False, and nothing done, where there is no
+ * such thing: only for elements of 2, 4 and 8 bytes, and not on all CPUs. */
+bool bfs_weave_mixed(const struct bfs_planes *p, const struct bfs_mixing *mix);
 
 #endif

@@ -169,28 +169,6 @@ void store_lanes_avx2(uint8_t *dst, size_t step, unsigned n, const __m256i *x)
 				 _mm256_extracti128_si256(x[v], 1));
 }
 
-BFS_TARGET("avx2") BFS_SIMD_INLINE
-void dense_avx2(struct bfs_planes p, unsigned n)
-{
-	for (size_t i = 0; i < p.n; i += 32) {
-		__m256i x[16], *dst;
-
-		if (i + 32 > p.n)
-			i = p.n - 32;
-		load_avx2(p.src + i, p.stride, n, n, x);
-		dst = (void *)(p.dst + i * n);
-		BFS_UNROLL
-		for (unsigned v = 0; v < n; v += 2) {
-			_mm256_storeu_si256(dst + v / 2,
-				_mm256_permute2x128_si256(x[v], x[v + 1],
-							  0x20));
-			_mm256_storeu_si256(dst + (n + v) / 2,
-				_mm256_permute2x128_si256(x[v], x[v + 1],
-							  0x31));
-		}
-	}
-}
-
 /* 32 elements of w < 8 bytes that were zipped as n = 4 or 8: `pack` squeezes
  * the zeros out of each lane. */
 BFS_TARGET("avx2") BFS_SIMD_INLINE

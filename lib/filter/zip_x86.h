@@ -24,7 +24,9 @@
 #define BFS_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-#define BFS_AVX512 "avx2,bmi2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni"
+/* All CPUs with GFNI know PREFETCHW too. */
+#define BFS_AVX512                                                           \
+	"avx2,bmi2,prfchw,avx512f,avx512bw,avx512vl,avx512vbmi,gfni"
 
 #define BFS_DEFINE_ZIP(name, isa, vector, unpack_lo, unpack_hi)              \
 	BFS_TARGET(isa) BFS_SIMD_INLINE void name##_stage(const vector *x,   \

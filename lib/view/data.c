@@ -6,6 +6,7 @@
  * tells which of its bytes are holes.
  */
 #include "bytes.h"
+#include "container/index.h"
 #include "view/file.h"
 #include "view/view.h"
 
@@ -46,8 +47,11 @@ static enum bfs_err count_holes(const struct bfs_array *array,
 {
 	struct bfs_frame *frame = array->frame;
 	uint64_t holes = 0, n_holes = 0;
+	bool any = false;
 
-	if (frame->n_chunks <= BFS_SCAN_CHUNKS)
+	/* Only entries of an index can be holes. */
+	if (frame->index && frame->n_chunks <= BFS_SCAN_CHUNKS &&
+	    bfs_index_any_special(frame->index, &any, NULL) == BFS_OK && any)
 		for (uint64_t n = 0; n < frame->n_chunks; n++)
 			BFS_TRY(add_hole(frame, n, &holes, &n_holes));
 	if (array->has_nd)
