@@ -105,7 +105,7 @@ static size_t put_data(struct frame_bytes *out, const struct frame_input *in,
 
 		if (len > in->chunksize)
 			len = in->chunksize;
-		if (n < 8 && in->special[n]) {
+		if (n < sizeof(in->special) && in->special[n]) {
 			put_le(index, (uint64_t)in->special[n] << 56, 8);
 			continue;
 		}

@@ -42,7 +42,7 @@ struct frame_input {
 	size_t len;
 	size_t chunksize, blocksize;
 	uint8_t typesize;
-	uint8_t special[8];	/* top byte of the index entry, or 0 */
+	uint8_t special[1024];	/* top byte of the index entry, or 0 */
 };
 
 struct frame_bytes frames_build(const struct frame_input *in);

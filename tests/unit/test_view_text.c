@@ -302,6 +302,30 @@ static void special_chunks_of_zeros_are_holes(void **state)
 	frames_close(file, &bytes);
 }
 
+static void hole_at_the_end_of_a_long_index_is_found(void **state)
+{
+	struct frame_input in = {
+		.data = frames_pattern,
+		.len = 1024 * 64,
+		.chunksize = 64,
+		.blocksize = 64,
+		.typesize = 4,
+	};
+	struct frame_bytes bytes;
+	struct bfs_file *file;
+
+	(void)state;
+	for (size_t n_holes = 0; n_holes < 3; n_holes++) {
+		in.special[1023] = n_holes > 0 ? 0x81 : 0;
+		in.special[600] = n_holes > 1 ? 0x84 : 0;
+		bytes = frames_build(&in);
+		file = frames_open(&bytes);
+		assert_int_equal(stored_of(file, "data.bin"),
+				 (1024 - n_holes) * 64);
+		frames_close(file, &bytes);
+	}
+}
+
 /* ---- metalayers as JSON ---------------------------------------------- */
 
 static void metalayers_are_decoded_by_name(void **state)
@@ -644,6 +668,7 @@ int main(void)
 		cmocka_unit_test(npy_is_a_header_and_the_items),
 		cmocka_unit_test(arrays_of_objects_have_no_npy),
 		cmocka_unit_test(special_chunks_of_zeros_are_holes),
+		cmocka_unit_test(hole_at_the_end_of_a_long_index_is_found),
 		cmocka_unit_test(metalayers_are_decoded_by_name),
 		cmocka_unit_test(credentials_are_redacted),
 		cmocka_unit_test(long_values_are_cut_and_say_so),
