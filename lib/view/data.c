@@ -49,9 +49,10 @@ static enum bfs_err count_holes(const struct bfs_array *array,
 	uint64_t holes = 0, n_holes = 0;
 	bool any = false;
 
-	/* Only entries of an index can be holes. */
+	/* Only entries of an index can be holes. What fails in one pass is
+	 * told apart, chunk by chunk, from what can still be known. */
 	if (frame->index && frame->n_chunks <= BFS_SCAN_CHUNKS &&
-	    bfs_index_any_special(frame->index, &any, NULL) == BFS_OK && any)
+	    (bfs_index_any_special(frame->index, &any, NULL) != BFS_OK || any))
 		for (uint64_t n = 0; n < frame->n_chunks; n++)
 			BFS_TRY(add_hole(frame, n, &holes, &n_holes));
 	if (array->has_nd)
