@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * daemon.h - what all parts of a running mount share. Set up before the
- * workers start; after that only the tree and the counters change.
+ * workers start; after that only the tree changes.
  */
 #ifndef BFS_DAEMON_DAEMON_H
 #define BFS_DAEMON_DAEMON_H
@@ -14,20 +14,21 @@
 #include "tree.h"
 
 #include <fuse_lowlevel.h>
-#include <stdatomic.h>
+#include <time.h>
 
 /* The largest read the kernel asks for: 256 pages. */
 #define MAX_REQUEST (1u << 20)
 
 struct daemon {
 	const struct opts *opts;
+	const char *source;
 	char *mountpoint;		/* absolute, without symlinks */
 	struct bloscfs *fs;
 	struct src src;
 	struct tree tree;
 	double timeout;			/* of names and attributes, seconds */
 	struct fuse_session *session;
-	atomic_ulong n_requests;
+	time_t started;			/* of the mount */
 };
 
 /* The operations (ops.c); userdata is the struct daemon. */

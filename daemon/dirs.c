@@ -7,6 +7,7 @@
  */
 #include "dirs.h"
 
+#include "control.h"
 #include "handle.h"
 #include "look.h"
 #include "reply.h"
@@ -46,6 +47,8 @@ static int open_dir(struct daemon *daemon, struct node *node,
 	case NODE_ENTRY:
 		return node->entry.attr.is_dir ?
 		       look_frame(daemon, node, &handle->frame) : -ENOTDIR;
+	case NODE_CONTROL:
+		return node->control.text ? -ENOTDIR : 0;
 	case NODE_PLAIN:
 	case NODE_LINK:
 		break;
@@ -146,7 +149,7 @@ static int list_source(struct daemon *daemon, struct listing *list,
 		if (is_dots(entry->d_name))
 			add_dots(daemon, list, handle->node, entry->d_name,
 				 entry->d_off);
-		else
+		else if (!control_is(handle->node, entry->d_name))
 			add_source_entry(daemon, list, handle, entry->d_name,
 					 entry->d_off);
 		handle->dir_off = entry->d_off;
@@ -199,7 +202,30 @@ static void list_frame(struct daemon *daemon, struct listing *list,
 		if (!reply_list_fits(list, name))
 			return;
 		off++;
-		add_frame_entry(daemon, list, handle, &st, name, &entry, off);
+		if (!control_is(handle->node, name))
+			add_frame_entry(daemon, list, handle, &st, name,
+					&entry, off);
+	}
+}
+
+/* Names alone: looking one up takes a snapshot. */
+static void list_control(struct daemon *daemon, struct listing *list,
+			 const struct handle *handle, off_t off)
+{
+	static const char *const dots[] = { ".", ".." };
+	struct fuse_entry_param param = { .attr.st_mode = S_IFREG };
+	const char *name;
+
+	for (;; off++) {
+		name = off < 2 ? dots[off] : control_list((size_t)off - 2);
+		if (!name || !reply_list_fits(list, name))
+			return;
+		if (off < 2) {
+			add_dots(daemon, list, handle->node, name, off + 1);
+			continue;
+		}
+		param.attr.st_ino = tree_control_ino((uint32_t)off - 2);
+		reply_list_add(list, name, &param, off + 1);
 	}
 }
 
@@ -214,6 +240,9 @@ static void list_dir(fuse_req_t req, size_t len, off_t off,
 	if (!status && handle->frame) {
 		if (off >= 0)
 			list_frame(daemon, &list, handle, off);
+	} else if (!status && handle->node->kind == NODE_CONTROL) {
+		if (off >= 0)
+			list_control(daemon, &list, handle, off);
 	} else if (!status) {
 		pthread_mutex_lock(&handle->lock);
 		status = list_source(daemon, &list, handle, off);

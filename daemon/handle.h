@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct handle {
 	atomic_uint refs;	/* the kernel's, and of requests under way */

@@ -137,25 +137,31 @@ enum exit_code info_print(const struct opts *opts)
 	return worst;
 }
 
-static void print_table(const char *table, const char *title)
+static void write_table(FILE *out, const char *table, const char *title)
 {
 	const char *name, *version;
 	bool built;
 
-	printf("\n%s\n", title);
+	fprintf(out, "\n%s\n", title);
 	for (size_t i = 0; bloscfs_table(table, i, &name, &version, &built);
 	     i++)
-		printf("  %-20s %s\n", name, !built ? "not in this build" :
-		       version ? version : "own");
+		fprintf(out, "  %-20s %s\n", name,
+			!built ? "not in this build" :
+			version ? version : "own");
+}
+
+void info_write_version(FILE *out)
+{
+	fprintf(out, "bloscfs %s\nlibfuse %s\n", bloscfs_version(),
+		fuse_pkgversion());
+	write_table(out, "codec", "codecs:");
+	write_table(out, "filter", "filters:");
+	write_table(out, "container", "containers:");
+	write_table(out, "view", "views:");
 }
 
 enum exit_code info_version(void)
 {
-	printf("bloscfs %s\nlibfuse %s\n", bloscfs_version(),
-	       fuse_pkgversion());
-	print_table("codec", "codecs:");
-	print_table("filter", "filters:");
-	print_table("container", "containers:");
-	print_table("view", "views:");
+	info_write_version(stdout);
 	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
 }

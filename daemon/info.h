@@ -19,5 +19,6 @@ enum exit_code {
 enum exit_code info_print(const struct opts *opts);
 /* Prints versions and what this build decodes. */
 enum exit_code info_version(void);
+void info_write_version(FILE *out);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * log.c - events become lines; faults are told once and counted.
+ * log.c - events become lines; faults are told once.
  *
- * The table of faults is bounded: what finds no slot is only counted. One
- * mutex guards all state; a line is written with one call.
+ * One mutex guards all state; a line is written with one call. What was told
+ * already is known to faults.c.
  */
 #include "log.h"
+
+#include "faults.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,23 +22,12 @@
 
 #define LINE_CAP 2048
 #define QUOTE_CAP 1024
-#define N_FAULT_SLOTS 4096
-#define MAX_FAULTS (N_FAULT_SLOTS / 2)
-
-struct fault {
-	uint64_t key;		/* 0: free */
-	uint64_t n_repeats;
-	char *path;		/* quoted; NULL if memory was short */
-};
 
 static struct {
 	pthread_mutex_t lock;
 	enum log_level level;
 	enum log_target target;
 	int fd;
-	struct fault *faults;	/* made with the first fault */
-	size_t n_faults;
-	uint64_t n_untold;	/* faults that found no slot */
 } state = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.level = LEVEL_NOTICE,
@@ -68,6 +59,11 @@ bool log_level_parse(const char *text, enum log_level *ret_level)
 		}
 	}
 	return false;
+}
+
+const char *log_level_name(enum log_level level)
+{
+	return level_names[level];
 }
 
 void log_set_level(enum log_level level)
@@ -184,56 +180,6 @@ const char *log_errno_name(int error)
 	return "an error";
 }
 
-static uint64_t mix_bytes(uint64_t key, const void *buf, size_t len)
-{
-	const unsigned char *bytes = buf;
-
-	for (size_t i = 0; i < len; i++)
-		key = (key ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return key;
-}
-
-/* What makes two faults the same: where it lies, not who ran into it. */
-static uint64_t fault_key(const char *path, const char *what,
-			  const struct bloscfs_diag *why)
-{
-	uint64_t key = UINT64_C(0xcbf29ce484222325);
-
-	key = mix_bytes(key, path, strlen(path) + 1);
-	if (why->text[0] == '\0')
-		key = mix_bytes(key, what, strlen(what) + 1);
-	key = mix_bytes(key, &why->chunk, sizeof(why->chunk));
-	key = mix_bytes(key, &why->off, sizeof(why->off));
-	key = mix_bytes(key, why->text, strlen(why->text) + 1);
-	return key ? key : 1;
-}
-
-/* Whether this fault is a new one. With the lock held. */
-static bool note_fault(uint64_t key, const char *quoted)
-{
-	size_t i;
-
-	if (!state.faults)
-		state.faults = calloc(N_FAULT_SLOTS, sizeof(struct fault));
-	if (!state.faults)
-		return true;
-	for (i = key % N_FAULT_SLOTS; state.faults[i].key;
-	     i = (i + 1) % N_FAULT_SLOTS) {
-		if (state.faults[i].key == key) {
-			state.faults[i].n_repeats++;
-			return false;
-		}
-	}
-	if (state.n_faults == MAX_FAULTS) {
-		state.n_untold++;
-		return false;
-	}
-	state.n_faults++;
-	state.faults[i].key = key;
-	state.faults[i].path = strdup(quoted);
-	return true;
-}
-
 static void reason_of(char *buf, size_t cap, const struct bloscfs_diag *why)
 {
 	const char *text = why->text[0] ? why->text :
@@ -251,13 +197,15 @@ static void reason_of(char *buf, size_t cap, const struct bloscfs_diag *why)
 void log_fault(enum log_level level, const char *path, const char *what,
 	       int error, const struct bloscfs_diag *why)
 {
+	const struct fault fault = { path, what, error, why };
 	char text[LINE_CAP], quoted[QUOTE_CAP], reason[320];
+	bool told;
 
-	log_quote(quoted, sizeof(quoted), path);
-	reason_of(reason, sizeof(reason), why);
 	pthread_mutex_lock(&state.lock);
-	if (level <= state.level &&
-	    note_fault(fault_key(path, what, why), quoted)) {
+	told = level <= state.level;
+	if (faults_note(&fault, told) && told) {
+		log_quote(quoted, sizeof(quoted), path);
+		reason_of(reason, sizeof(reason), why);
 		snprintf(text, sizeof(text), "%s: %s%s%s: %s", quoted, what,
 			 error ? ", " : "",
 			 error ? log_errno_name(error) : "", reason);
@@ -267,37 +215,35 @@ void log_fault(enum log_level level, const char *path, const char *what,
 }
 
 /* With the lock held. */
+static void tell_repeats(const char *path, uint64_t n_repeats)
+{
+	char text[LINE_CAP], quoted[QUOTE_CAP];
+
+	if (state.level < LEVEL_NOTICE)
+		return;
+	snprintf(text, sizeof(text), "%s: a fault told above, %llu more times",
+		 log_quote(quoted, sizeof(quoted), path),
+		 (unsigned long long)n_repeats);
+	write_line(LEVEL_NOTICE, text);
+}
+
+/* With the lock held. */
 static void sum_up(void)
 {
+	uint64_t n_untold = faults_sum_up(tell_repeats);
 	char text[LINE_CAP];
-	struct fault *fault;
 
-	for (size_t i = 0; state.faults && i < N_FAULT_SLOTS; i++) {
-		fault = &state.faults[i];
-		if (fault->n_repeats && state.level >= LEVEL_NOTICE) {
-			snprintf(text, sizeof(text),
-				 "%s: a fault told above, %llu more times",
-				 fault->path ? fault->path : "?",
-				 (unsigned long long)fault->n_repeats);
-			write_line(LEVEL_NOTICE, text);
-		}
-		free(fault->path);
-	}
-	if (state.n_untold && state.level >= LEVEL_NOTICE) {
-		snprintf(text, sizeof(text), "%llu further faults, not told "
-			 "one by one", (unsigned long long)state.n_untold);
-		write_line(LEVEL_NOTICE, text);
-	}
+	if (n_untold == 0 || state.level < LEVEL_NOTICE)
+		return;
+	snprintf(text, sizeof(text), "%llu further faults, not told one by "
+		 "one", (unsigned long long)n_untold);
+	write_line(LEVEL_NOTICE, text);
 }
 
 void log_close(void)
 {
 	pthread_mutex_lock(&state.lock);
 	sum_up();
-	free(state.faults);
-	state.faults = NULL;
-	state.n_faults = 0;
-	state.n_untold = 0;
 	if (state.target == LOG_TO_FILE)
 		close(state.fd);
 	else if (state.target == LOG_TO_SYSLOG)

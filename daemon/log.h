@@ -30,6 +30,8 @@ enum log_target {
 /* "err", "warn", "notice", "info" or "debug"; false for other words. */
 bool log_level_parse(const char *text, enum log_level *ret_level);
 
+/* "warn" */
+const char *log_level_name(enum log_level level);
 void log_set_level(enum log_level level);
 /* path is for LOG_TO_FILE, which is appended to. 0 or -errno. */
 int log_open(enum log_target target, const char *path);

@@ -5,6 +5,8 @@
  * Every request is answered exactly once. Nothing is held locked while the
  * source is read, a block decoded or a reply written.
  */
+#include "control.h"
+#include "counters.h"
 #include "dirs.h"
 #include "handle.h"
 #include "log.h"
@@ -114,6 +116,9 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent_id, const char *name)
 
 	if (parent && strlen(name) > NAME_MAX)
 		status = -ENAMETOOLONG;
+	else if (parent && (parent->kind == NODE_CONTROL ||
+			    control_is(parent, name)))
+		status = control_lookup(daemon, parent, name, &param);
 	else if (parent && (parent->kind == NODE_FRAME ||
 			    parent->kind == NODE_ENTRY))
 		status = lookup_in_frame(daemon, parent, name, &param);
@@ -153,8 +158,13 @@ static int find_attr(struct daemon *daemon, struct node *node,
 	struct src_stat st, last;
 	uint64_t ino;
 	bool open;
-	int status = look_again(daemon, tree_container(node), &st);
+	int status;
 
+	if (node->kind == NODE_CONTROL) {
+		control_attr(daemon, node, attr);
+		return 0;
+	}
+	status = look_again(daemon, tree_container(node), &st);
 	tree_stat(&daemon->tree, node, &last, &ino, &open);
 	if (status && !open)
 		return status;
@@ -302,6 +312,10 @@ static int open_node(struct daemon *daemon, struct node *node,
 	case NODE_ENTRY:
 		return node->entry.attr.is_dir ? -EISDIR :
 		       open_entry(daemon, node, handle, fi);
+	case NODE_CONTROL:
+		/* A snapshot is what it is: its pages may stay. */
+		fi->keep_cache = 1;
+		return node->control.text ? 0 : -EISDIR;
 	case NODE_DIR:
 	case NODE_FRAME:
 		return -EISDIR;
@@ -363,7 +377,8 @@ static void read_plain(fuse_req_t req, struct daemon *daemon,
 			done += (size_t)got;
 	}
 	if (got >= 0) {
-		fuse_reply_buf(req, buf, done);
+		if (fuse_reply_buf(req, buf, done) == 0)
+			counters_served(SERVED_PLAIN, done);
 		return;
 	}
 	error = errno;
@@ -382,9 +397,18 @@ static enum bloscfs_err send_gathered(fuse_req_t req,
 					    (uint64_t)off, buf, len, &got,
 					    why);
 
-	if (err == BLOSCFS_OK)
-		fuse_reply_buf(req, buf, got);
+	if (err == BLOSCFS_OK && fuse_reply_buf(req, buf, got) == 0)
+		counters_served(SERVED_CONTAINER, got);
 	return err;
+}
+
+static size_t count_bytes(const struct iovec *iov, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	return len;
 }
 
 static enum bloscfs_err send_pieces(fuse_req_t req,
@@ -401,8 +425,8 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 			  (uint64_t)off, buf, len, pieces, &iov, &n, why);
 	if (err != BLOSCFS_OK)
 		return err;
-	if (n <= MAX_PIECES)
-		fuse_reply_iov(req, iov, (int)n);
+	if (n <= MAX_PIECES && fuse_reply_iov(req, iov, (int)n) == 0)
+		counters_served(SERVED_CONTAINER, count_bytes(iov, n));
 	bloscfs_unpin(handle->frame->file, pieces);
 	return n <= MAX_PIECES ? BLOSCFS_OK :
 	       send_gathered(req, handle, buf, len, off, why);
@@ -434,9 +458,30 @@ static void op_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 	handle_ref(handle);
 	if (handle->frame)
 		read_entry(req, daemon, handle, len, off);
+	else if (handle->node->kind == NODE_CONTROL)
+		control_read(req, handle->node, len, off);
 	else
 		read_plain(req, daemon, handle, len, off);
 	handle_put(daemon, handle);
+}
+
+/* What is no entry of a container: a plain file, or a snapshot. */
+static void seek_whole(fuse_req_t req, const struct handle *handle, off_t off,
+		       int whence)
+{
+	off_t to;
+
+	if (handle->node->kind == NODE_CONTROL) {
+		to = control_seek(handle->node, off, whence == SEEK_HOLE);
+	} else {
+		to = lseek(handle->fd, off, whence);
+		if (to < 0)
+			to = -errno;
+	}
+	if (to >= 0)
+		fuse_reply_lseek(req, to);
+	else
+		fuse_reply_err(req, (int)-to);
 }
 
 static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
@@ -446,7 +491,6 @@ static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
 	struct handle *handle = handle_of(fi);
 	enum bloscfs_err err;
 	uint64_t to = 0;
-	off_t plain;
 
 	(void)id;
 	handle_ref(handle);
@@ -460,11 +504,7 @@ static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
 			fuse_reply_err(req, err == BLOSCFS_ERR_RANGE ? ENXIO :
 				       bloscfs_err_errno(err));
 	} else {
-		plain = lseek(handle->fd, off, whence);
-		if (plain >= 0)
-			fuse_reply_lseek(req, plain);
-		else
-			fuse_reply_err(req, errno);
+		seek_whole(req, handle, off, whence);
 	}
 	handle_put(daemon, handle);
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define HELP_NAME_CAP 28
+#define DEFAULT_VIEWS "info,data,npy,chunks,meta"
 
 enum opt_kind {
 	OPT_FLAG,	/* bool */
@@ -57,7 +58,7 @@ static const struct opt table[] = {
 	{ "jobs", "N", OPT_COUNT, AT(jobs),
 	  "threads of --check (the CPUs allowed)" },
 	{ "views", "LIST", OPT_TEXT, AT(views),
-	  "entries to show (info,data,npy,chunks,meta)" },
+	  "entries to show (" DEFAULT_VIEWS ")" },
 	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
 	  "the kernel's read-ahead, where permitted (1M)" },
 	{ "offset", "SIZE", OPT_SIZE, AT(offset),
@@ -564,6 +565,83 @@ void opts_release(struct opts *opts)
 	free(opts->fsname);
 	free(opts->fuse);
 	opts->views = opts->log_file = opts->fsname = opts->fuse = NULL;
+}
+
+static void write_text(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "%s=", name);
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+		if (*s < 0x20 || *s == 0x7f || *s == '\\')
+			fprintf(out, "\\x%02x", *s);
+		else
+			putc(*s, out);
+	}
+	putc('\n', out);
+}
+
+static void write_option(FILE *out, const struct opts *opts,
+			 const struct opt *opt)
+{
+	const void *where = (const char *)opts + opt->where;
+	const char *text;
+
+	switch (opt->kind) {
+	case OPT_FLAG:
+	case OPT_FUSE_FLAG:
+		fprintf(out, "%s=%s\n", opt->name,
+			*(const bool *)where ? "yes" : "no");
+		break;
+	case OPT_SIZE:
+	case OPT_COUNT:
+		fprintf(out, "%s=%llu\n", opt->name,
+			(unsigned long long)*(const uint64_t *)where);
+		break;
+	case OPT_SECONDS:
+		fprintf(out, "%s=%g\n", opt->name, *(const double *)where);
+		break;
+	case OPT_MASK:
+		fprintf(out, "%s=%04o\n", opt->name,
+			(unsigned)*(const mode_t *)where);
+		break;
+	case OPT_TEXT:
+		text = *(char *const *)where;
+		if (!text && opt->where == AT(views))
+			text = DEFAULT_VIEWS;
+		if (text)
+			write_text(out, opt->name, text);
+		break;
+	case OPT_UID:
+		if (opts->has_uid)
+			fprintf(out, "uid=%u\n", (unsigned)opts->uid);
+		break;
+	case OPT_GID:
+		if (opts->has_gid)
+			fprintf(out, "gid=%u\n", (unsigned)opts->gid);
+		break;
+	case OPT_LEVEL:
+		fprintf(out, "%s=%s\n", opt->name,
+			log_level_name(opts->log_level));
+		break;
+	case OPT_FD:
+	case OPT_UMASK:
+	case OPT_SUBTYPE:
+	case OPT_FUSE:
+	case OPT_IGNORED:
+		break;
+	}
+}
+
+void opts_write(const struct opts *opts, const char *source,
+		const char *mountpoint, FILE *out)
+{
+	write_text(out, "source", source);
+	write_text(out, "mountpoint", mountpoint);
+	for (size_t i = 0; i < N_OPTS; i++) {
+		if (table[i].where != AT(jobs) || table[i].kind != OPT_COUNT)
+			write_option(out, opts, &table[i]);
+	}
+	if (opts->fuse)
+		write_text(out, "libfuse", opts->fuse);
 }
 
 void opts_help(FILE *out)

@@ -62,6 +62,10 @@ struct opts {
 int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 	       size_t error_cap);
 void opts_release(struct opts *opts);
+/* One line "name=value" for source, mount point and each option that has a
+ * value; a control byte or backslash is spelt \xHH. Mounts only. */
+void opts_write(const struct opts *opts, const char *source,
+		const char *mountpoint, FILE *out);
 /* The text of --help. */
 void opts_help(FILE *out);
 

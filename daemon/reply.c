@@ -123,6 +123,8 @@ void reply_attr_source(const struct daemon *daemon, enum node_kind kind,
 		attr->st_mode = S_IFLNK | 0777;
 		attr->st_nlink = st->nlink;
 		break;
+	case NODE_CONTROL:	/* has attributes of its own */
+		break;
 	}
 	if (kind == NODE_PLAIN || kind == NODE_LINK) {
 		attr->st_size = (off_t)st->size;

@@ -9,6 +9,7 @@
  */
 #include "serve.h"
 
+#include "counters.h"
 #include "handle.h"
 #include "mount.h"
 #include "reply.h"
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -46,7 +48,7 @@ struct serve {
 
 /* When requests came last. */
 struct use {
-	unsigned long n_requests;
+	uint64_t n_requests;
 	time_t since;
 	bool trimmed;
 };
@@ -88,6 +90,14 @@ static void hear_fuse(enum fuse_log_level level, const char *fmt,
 		memcpy(fuse_said, text, sizeof(text));
 }
 
+/* Requests come in memory, never through a pipe: splicing is off. */
+static void count_request(const struct fuse_buf *buf)
+{
+	const struct fuse_in_header *head = buf->mem;
+
+	counters_request(buf->flags & FUSE_BUF_IS_FD ? 0 : head->opcode);
+}
+
 static void *work(void *arg)
 {
 	struct serve *serve = arg;
@@ -96,6 +106,7 @@ static void *work(void *arg)
 	uint64_t one = 1;
 	int len;
 
+	counters_thread_init();
 	if (reply_thread_init()) {
 		log_msg(LEVEL_ERR, "no memory for a worker's buffers");
 		fuse_session_exit(daemon->session);
@@ -106,8 +117,7 @@ static void *work(void *arg)
 			continue;
 		if (len <= 0)
 			break;
-		atomic_fetch_add_explicit(&daemon->n_requests, 1,
-					  memory_order_relaxed);
+		count_request(&buf);
 		fuse_session_process_buf(daemon->session, &buf);
 	}
 	fuse_session_exit(daemon->session);
@@ -280,7 +290,7 @@ static time_t now_seconds(void)
 static void look_for_use(struct serve *serve, struct use *use)
 {
 	struct daemon *daemon = serve->daemon;
-	unsigned long n = atomic_load(&daemon->n_requests);
+	uint64_t n = counters_sum_requests();
 	uint64_t limit = daemon->opts->idle_timeout;
 	char reason[SAID_CAP];
 

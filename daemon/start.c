@@ -356,7 +356,8 @@ static enum exit_code run_background(struct daemon *daemon,
 
 enum exit_code start_mount(const struct opts *opts)
 {
-	struct daemon daemon = { .opts = opts, .src.root_fd = -1 };
+	struct daemon daemon = { .opts = opts, .src.root_fd = -1,
+				 .started = time(NULL) };
 	const char *source = opts->words[0];
 	char *real = NULL;
 	enum exit_code code = prepare(&daemon);
@@ -365,6 +366,7 @@ enum exit_code start_mount(const struct opts *opts)
 		real = realpath(source, NULL);
 		source = real ? real : source;
 	}
+	daemon.source = source;
 	if (code)
 		;
 	else if (!opts->foreground)

@@ -15,6 +15,7 @@
 
 #define ROOT_SLOT 1		/* FUSE's root id is 1 */
 #define MAX_SLOTS UINT32_MAX
+#define MAX_CONTROL ((size_t)64 << 20)	/* bytes of snapshots in use */
 
 static uint64_t mix(uint64_t x)
 {
@@ -172,9 +173,16 @@ static struct node *make_node(const char *name, enum node_kind kind)
 	return node;
 }
 
-/* A new node below parent, hashed and with one lookup. */
-static struct node *add_node(struct tree *tree, struct node *parent,
-			     const char *name, enum node_kind kind)
+static void free_node(struct node *node)
+{
+	if (node->kind == NODE_CONTROL)
+		free(node->control.text);
+	free(node);
+}
+
+/* A new node below parent, with one lookup, that no name leads to. */
+static struct node *add_nameless(struct tree *tree, struct node *parent,
+				 const char *name, enum node_kind kind)
 {
 	struct node *node = make_node(name, kind);
 
@@ -186,7 +194,17 @@ static struct node *add_node(struct tree *tree, struct node *parent,
 	parent->refs++;
 	node->n_lookups = 1;
 	tree->n_nodes++;
-	hash_node(tree, node);
+	return node;
+}
+
+/* The same, hashed. */
+static struct node *add_node(struct tree *tree, struct node *parent,
+			     const char *name, enum node_kind kind)
+{
+	struct node *node = add_nameless(tree, parent, name, kind);
+
+	if (node)
+		hash_node(tree, node);
 	return node;
 }
 
@@ -201,9 +219,11 @@ static struct frame *reap(struct tree *tree, struct node *node)
 		parent = node->parent;
 		if (node->kind == NODE_FRAME)
 			frames_detach(tree, node, &closing);
+		if (node->kind == NODE_CONTROL)
+			tree->control_len -= node->control.len;
 		unhash_node(tree, node);
 		free_slot(tree, node->id);
-		free(node);
+		free_node(node);
 		tree->n_nodes--;
 		parent->refs--;
 		node = parent;
@@ -245,7 +265,7 @@ void tree_release(struct tree *tree)
 			frames_detach(tree, node, &closing);
 		frames_close(closing);
 		if (node != tree->root)
-			free(node);
+			free_node(node);
 	}
 	free(tree->root);
 	free(tree->slots);
@@ -461,6 +481,65 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 	}
 	pthread_mutex_unlock(&tree->lock);
 	return status;
+}
+
+/* Numbers as of a source's entry that cannot be. */
+uint64_t tree_control_ino(uint32_t file)
+{
+	static const struct src_stat nowhere = { .dev = UINT64_MAX,
+						 .ino = UINT64_MAX };
+
+	return tree_ino(&nowhere, NODE_CONTROL, file);
+}
+
+/* With the lock held. */
+static struct node *enter_control(struct tree *tree, struct node *parent,
+				  const char *name,
+				  const struct control *control)
+{
+	bool folder = control->file == CONTROL_FOLDER;
+	struct node *node = folder ? find_name(tree, parent, name) : NULL;
+
+	if (node) {
+		node->n_lookups++;
+		return node;
+	}
+	if (control->len > MAX_CONTROL - tree->control_len)
+		return NULL;
+	node = folder ? add_node(tree, parent, name, NODE_CONTROL) :
+			add_nameless(tree, parent, name, NODE_CONTROL);
+	if (node) {
+		node->control = *control;
+		node->st_ino = tree_control_ino(control->file);
+		tree->control_len += control->len;
+	}
+	return node;
+}
+
+int tree_enter_control(struct tree *tree, struct node *parent,
+		       const char *name, const struct control *control,
+		       uint64_t *ret_id)
+{
+	struct node *node;
+
+	pthread_mutex_lock(&tree->lock);
+	node = enter_control(tree, parent, name, control);
+	if (node)
+		*ret_id = node->id;
+	pthread_mutex_unlock(&tree->lock);
+	if (!node)
+		free(control->text);
+	return node ? 0 : -ENOMEM;
+}
+
+void tree_count(struct tree *tree, uint64_t *ret_nodes,
+		uint64_t *ret_frames_open, uint64_t *ret_frames_idle)
+{
+	pthread_mutex_lock(&tree->lock);
+	*ret_nodes = tree->n_nodes;
+	*ret_frames_open = tree->n_frames;
+	*ret_frames_idle = tree->n_idle;
+	pthread_mutex_unlock(&tree->lock);
 }
 
 void tree_drop(struct tree *tree, struct node *parent, const char *name)

@@ -12,8 +12,8 @@
  * Opened containers ("frames") are kept per node; idle ones are closed, the
  * longest unused first, when there are too many.
  *
- * parent, name, kind, id and entry of a node never change; the other fields
- * are guarded by the lock. All calls may run at once.
+ * parent, name, kind, id, entry and control of a node never change; the
+ * other fields are guarded by the lock. All calls may run at once.
  */
 #ifndef BFS_DAEMON_TREE_H
 #define BFS_DAEMON_TREE_H
@@ -32,6 +32,16 @@ enum node_kind {
 	NODE_LINK,
 	NODE_FRAME,	/* a container's own directory */
 	NODE_ENTRY,	/* a directory or file within a container */
+	NODE_CONTROL,	/* the mount's own folder, or a snapshot in it */
+};
+
+#define CONTROL_FOLDER UINT32_MAX
+
+struct control {
+	uint32_t file;		/* which, or CONTROL_FOLDER */
+	char *text;		/* owned by the node; NULL: the folder */
+	size_t len;
+	int64_t when;		/* seconds since 1970 */
 };
 
 struct frame;
@@ -55,7 +65,7 @@ struct node {
 	bool hashed;		/* can be found by its name */
 	uint8_t kind;		/* enum node_kind */
 	union {
-		struct {			/* all kinds but NODE_ENTRY */
+		struct {			/* all other kinds */
 			struct src_stat st;
 			struct frame *frame;	/* NODE_FRAME; or NULL */
 			uint32_t version;	/* NODE_FRAME */
@@ -64,6 +74,7 @@ struct node {
 			uint64_t opened_as;	/* NODE_PLAIN; 0: never */
 		};
 		struct entry entry;		/* NODE_ENTRY */
+		struct control control;		/* NODE_CONTROL */
 	};
 	char name[];
 };
@@ -94,6 +105,8 @@ struct tree {
 	size_t n_nodes;
 	struct frame *newest, *oldest;	/* idle frames */
 	size_t n_idle, max_idle;
+	size_t n_frames;		/* that are open, the idle too */
+	size_t control_len;		/* of all snapshots */
 	struct node *root;
 };
 
@@ -127,6 +140,15 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 int tree_enter_entry(struct tree *tree, struct node *parent,
 		     const char *name, const struct entry *entry,
 		     uint64_t *ret_id, uint64_t *ret_ino);
+/* The mount's own folder, or a new node for one snapshot of a file in it,
+ * which takes over the text, on failure too. 0 or -ENOMEM. */
+int tree_enter_control(struct tree *tree, struct node *parent,
+		       const char *name, const struct control *control,
+		       uint64_t *ret_id);
+uint64_t tree_control_ino(uint32_t file);
+/* How much there is of what. */
+void tree_count(struct tree *tree, uint64_t *ret_nodes,
+		uint64_t *ret_frames_open, uint64_t *ret_frames_idle);
 /* The name is gone. */
 void tree_drop(struct tree *tree, struct node *parent, const char *name);
 /* A source node was found to be st now. */

@@ -35,6 +35,14 @@ static void link_idle(struct tree *tree, struct frame *frame)
 	tree->n_idle++;
 }
 
+static void collect(struct tree *tree, struct frame *frame,
+		    struct frame **closing)
+{
+	frame->older = *closing;
+	*closing = frame;
+	tree->n_frames--;
+}
+
 void frames_detach(struct tree *tree, struct node *node,
 		   struct frame **closing)
 {
@@ -50,8 +58,7 @@ void frames_detach(struct tree *tree, struct node *node,
 	if (frame->refs)
 		return;
 	unlink_idle(tree, frame);
-	frame->older = *closing;
-	*closing = frame;
+	collect(tree, frame, closing);
 }
 
 void frames_close(struct frame *closing)
@@ -107,8 +114,7 @@ static struct frame *attach(struct tree *tree, struct node *node,
 			    struct frame *fresh, struct frame **closing)
 {
 	if (node->frame && src_same_content(&node->frame->st, &fresh->st)) {
-		fresh->older = *closing;
-		*closing = fresh;
+		collect(tree, fresh, closing);
 		return take(tree, node->frame);
 	}
 	frames_detach(tree, node, closing);
@@ -136,6 +142,7 @@ struct frame *tree_add_frame(struct tree *tree, struct node *node,
 	frame->file = file;
 	frame->st = *st;
 	pthread_mutex_lock(&tree->lock);
+	tree->n_frames++;
 	frame = attach(tree, node, frame, &closing);
 	pthread_mutex_unlock(&tree->lock);
 	frames_close(closing);
@@ -159,8 +166,7 @@ void tree_put_frame(struct tree *tree, struct frame *frame)
 			link_idle(tree, frame);
 			trim_idle(tree, &closing);
 		} else {
-			frame->older = NULL;
-			closing = frame;
+			collect(tree, frame, &closing);
 		}
 	}
 	pthread_mutex_unlock(&tree->lock);
