@@ -44,7 +44,8 @@ struct counts {
 
 /* Gives this thread counters of its own; threads without share some. */
 void counters_thread_init(void);
-/* opcode is that of the kernel's protocol. */
+/* Both are called before the answer, so that whoever has it finds it
+ * counted. opcode is that of the kernel's protocol. */
 void counters_request(uint32_t opcode);
 void counters_served(enum served_from from, size_t len);
 

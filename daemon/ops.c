@@ -377,8 +377,8 @@ static void read_plain(fuse_req_t req, struct daemon *daemon,
 			done += (size_t)got;
 	}
 	if (got >= 0) {
-		if (fuse_reply_buf(req, buf, done) == 0)
-			counters_served(SERVED_PLAIN, done);
+		counters_served(SERVED_PLAIN, done);
+		fuse_reply_buf(req, buf, done);
 		return;
 	}
 	error = errno;
@@ -397,8 +397,10 @@ static enum bloscfs_err send_gathered(fuse_req_t req,
 					    (uint64_t)off, buf, len, &got,
 					    why);
 
-	if (err == BLOSCFS_OK && fuse_reply_buf(req, buf, got) == 0)
+	if (err == BLOSCFS_OK) {
 		counters_served(SERVED_CONTAINER, got);
+		fuse_reply_buf(req, buf, got);
+	}
 	return err;
 }
 
@@ -425,8 +427,10 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 			  (uint64_t)off, buf, len, pieces, &iov, &n, why);
 	if (err != BLOSCFS_OK)
 		return err;
-	if (n <= MAX_PIECES && fuse_reply_iov(req, iov, (int)n) == 0)
+	if (n <= MAX_PIECES) {
 		counters_served(SERVED_CONTAINER, count_bytes(iov, n));
+		fuse_reply_iov(req, iov, (int)n);
+	}
 	bloscfs_unpin(handle->frame->file, pieces);
 	return n <= MAX_PIECES ? BLOSCFS_OK :
 	       send_gathered(req, handle, buf, len, off, why);
