@@ -20,6 +20,9 @@ KIB = 1024
 MIB = KIB * KIB
 WORDS = ("wind", "salinity", "temperature", "pressure", "humidity", "depth")
 
+# Some of them lie where only root looks.
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+
 
 def need(*names):
     """Programs that packaging/install-deps check brings."""

@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Root and others: who may mount, who may look."""
-import contextlib
-import ctypes
 import errno
 import os
 import stat
-import subprocess
 
 import harness
+import namespace
 import samples
 from harness import NOBODY, Mount, as_user, equal, run
+from namespace import covered
 
 DATA = samples.noise(50000)
 OTHER = 54321
-OWN = False
 
 
 def make_source(work, owner=None):
@@ -45,44 +43,6 @@ def needs_reach():
     if as_user(NOBODY, lambda: os.close(os.open(harness.BLOSCFS,
                                                 os.O_RDONLY))):
         raise harness.Skip("others cannot reach the program")
-
-
-def mount(*words):
-    subprocess.run(["mount", *words], check=True, timeout=20)
-
-
-def enter_own_namespace():
-    """Mounts of ours that nobody else sees. Distributions let everybody
-    open /dev/fuse; where this machine does not, the namespace does."""
-    if os.geteuid() != 0 or \
-            ctypes.CDLL(None, use_errno=True).unshare(0x00020000):
-        return
-    try:
-        mount("--make-rprivate", "/")
-    except subprocess.CalledProcessError:
-        # In a chroot / is no mount point; without peers nothing of ours
-        # gets out all the same.
-        if any(" shared:" in line for line in open("/proc/self/mountinfo")):
-            return
-    global OWN
-    OWN = True
-    device = os.stat("/dev/fuse")
-    mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", "/mnt")
-    os.mknod("/mnt/fuse", stat.S_IFCHR | 0o666, device.st_rdev)
-    os.chmod("/mnt/fuse", 0o666)
-    mount("--bind", "/mnt/fuse", "/dev/fuse")
-
-
-@contextlib.contextmanager
-def covered(path, *by):
-    """Within, something else lies at path."""
-    if not OWN:
-        raise harness.Skip("this check needs a namespace of its own")
-    mount(*by, path)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", path], check=True, timeout=20)
 
 
 def an_ordinary_user_mounts_and_reads(work):
@@ -220,8 +180,7 @@ def a_given_owner_may_read(work):
 
 
 if __name__ == "__main__":
-    if os.path.exists("/dev/fuse"):
-        enter_own_namespace()
+    namespace.enter()
     harness.main([
         an_ordinary_user_mounts_and_reads,
         an_ordinary_user_goes_to_the_background_and_unmounts,
