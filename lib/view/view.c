@@ -579,7 +579,9 @@ static enum bfs_err next_part(struct bfs_file *file,
 
 	if (!row)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	*ret_part = (struct bfs_part){ 0 };
+	*ret_part = (struct bfs_part){ .made = row->fill, .len = len };
+	if (row->fill)
+		return BFS_OK;
 	BFS_TRY(row->part(file, node, off, len, ret_part, diag));
 	if (!ret_part->len || ret_part->len > len)
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
@@ -598,7 +600,11 @@ static enum bfs_err read_parts(struct bfs_file *file,
 
 		BFS_TRY(next_part(file, node, off + done, len - done, &part,
 				  diag));
-		if (part.bytes)
+		if (part.made)
+			BFS_TRY(find_row(file, node)->fill(
+				file, node, off + done, buf + done,
+				(size_t)part.len, diag));
+		else if (part.bytes)
 			memcpy(buf + done, part.bytes, (size_t)part.len);
 		else
 			BFS_TRY(bfs_array_read(file->array, &part.stream,
@@ -639,7 +645,8 @@ static void *drop_const(const void *p)
 	return u.out;
 }
 
-/* Pins part after part; false in *ret_all where there are too many pieces. */
+/* Pins part after part; false in *ret_all where there are too many pieces, or
+ * bytes that must be made. */
 static enum bfs_err pin_parts(struct bfs_file *file,
 			      const struct bfs_node *node, uint64_t off,
 			      uint8_t *buf, size_t len,
@@ -653,6 +660,8 @@ static enum bfs_err pin_parts(struct bfs_file *file,
 
 		BFS_TRY(next_part(file, node, off + done, len - done, &part,
 				  diag));
+		if (part.made)
+			break;
 		if (part.bytes)
 			add_piece(pieces, drop_const(part.bytes),
 				  (size_t)part.len);

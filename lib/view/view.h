@@ -5,7 +5,8 @@
  *
  * Entries are values, not objects: (view, kind, index); nothing is stored
  * per chunk. A view tells names and exact sizes and splits a byte range into
- * literal bytes and ranges of streams; reading and caching is array's.
+ * literal bytes and ranges of streams, or makes its bytes itself; reading
+ * and caching is array's.
  * See docs/architecture.md and the manual's list of entries.
  */
 #ifndef BFS_VIEW_H
@@ -64,8 +65,9 @@ struct bfs_file {
 };
 
 /* A part of a virtual file: literal bytes (stay valid while the file is
- * open) or a range of a stream. */
+ * open), a range of a stream, or what the row's fill makes. */
 struct bfs_part {
+	bool made;			/* by fill */
 	const void *bytes;		/* NULL: stream */
 	struct bfs_stream stream;
 	uint64_t off;			/* in the stream */
@@ -103,6 +105,11 @@ struct bfs_view {
 	 * which of the two it is; NULL: all of the file is data. */
 	uint64_t (*run)(struct bfs_file *file, const struct bfs_node *node,
 			uint64_t off, uint64_t len, bool *ret_hole);
+	/* Of a view whose files are made when they are read: exactly len
+	 * bytes at off, both inside the file. NULL: it has parts. */
+	enum bfs_err (*fill)(struct bfs_file *file,
+			     const struct bfs_node *node, uint64_t off,
+			     uint8_t *buf, size_t len, struct bfs_diag *diag);
 	/* The part that begins at off (< its length), as long as it lasts
 	 * or up to len. */
 	enum bfs_err (*part)(struct bfs_file *file,

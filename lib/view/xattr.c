@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "json.h"
 #include "mem.h"
+#include "view/chunkfacts.h"
 #include "view/file.h"
 
 #include <inttypes.h>
@@ -85,40 +86,21 @@ static void put_u64(struct bfs_json *json, const char *key, uint64_t v)
 	bfs_json_u64(json, v);
 }
 
-static const char *special_name(enum bfs_chunk_kind kind)
-{
-	switch (kind) {
-	case BFS_CHUNK_ZEROS:
-		return "zeros";
-	case BFS_CHUNK_NAN:
-		return "nan";
-	case BFS_CHUNK_VALUE:
-		return "value";
-	case BFS_CHUNK_UNINIT:
-		return "uninit";
-	case BFS_CHUNK_BLOCKS:
-	case BFS_CHUNK_VLBLOCKS:
-	case BFS_CHUNK_RAW:
-		break;
-	}
-	return NULL;
-}
-
 /* Without an offset and without stored bytes where only the index knows the
  * chunk. */
-static void put_chunk(struct bfs_json *json, const struct bfs_span *span,
-		      const struct bfs_chunk_head *h, uint32_t nbytes)
+static void put_chunk(struct bfs_json *json,
+		      const struct bfs_chunk_facts *facts)
 {
-	bool stored = span->special == BFS_CHUNK_BLOCKS;
-	const char *special = special_name(stored ? h->kind : span->special);
+	const struct bfs_chunk_head *h = &facts->head;
+	const char *special = bfs_special_name(facts->kind);
 	char name[24];
 
 	bfs_json_object(json);
-	if (stored)
-		put_u64(json, "offset", span->off);
-	put_u64(json, "cbytes", stored ? h->cbytes : 0);
-	put_u64(json, "nbytes", nbytes);
-	if (stored) {
+	if (facts->stored)
+		put_u64(json, "offset", facts->span.off);
+	put_u64(json, "cbytes", facts->stored ? h->cbytes : 0);
+	put_u64(json, "nbytes", facts->nbytes);
+	if (facts->stored) {
 		bfs_json_key(json, "codec");
 		bfs_json_string(json, bfs_codec_format_name(
 			h->codec_format, h->codec_id, name));
@@ -129,28 +111,24 @@ static void put_chunk(struct bfs_json *json, const struct bfs_span *span,
 		bfs_json_string(json, special);
 	else
 		bfs_json_null(json);
-	if (stored)
+	if (facts->stored)
 		put_u64(json, "blocks", h->n_blocks);
 	bfs_json_object_end(json);
 }
 
 static size_t chunk_value(struct bfs_file *file, uint64_t n, char *value)
 {
-	struct bfs_frame *frame = file->array->frame;
-	struct bfs_chunk_head head = { 0 };
-	struct bfs_span span;
+	struct bfs_chunk_facts facts;
 	struct bfs_json json;
-	uint32_t nbytes;
 	size_t len = 0;
 	char *text;
 
-	if (bfs_frame_span(frame, n, &span, NULL) != BFS_OK ||
-	    bfs_frame_chunk_len(frame, n, &nbytes, NULL) != BFS_OK ||
-	    (span.special == BFS_CHUNK_BLOCKS &&
-	     bfs_frame_peek(frame, &span, &head, NULL) != BFS_OK))
+	if (bfs_chunk_find_facts(file->array->frame, n, &facts, NULL) !=
+	    BFS_OK || !facts.placed || !facts.has_len ||
+	    (facts.stored && !facts.has_head))
 		return 0;
 	bfs_json_init(&json, BFS_XATTR_MAX);
-	put_chunk(&json, &span, &head, nbytes);
+	put_chunk(&json, &facts);
 	if (bfs_json_finish(&json, &text, &len) == BFS_OK) {
 		len--;	/* without the newline */
 		memcpy(value, text, len);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * chunkfacts.c - facts about one chunk, from index and header alone.
+ */
+#include "view/chunkfacts.h"
+
+#include "codec/codec.h"
+#include "filter/filter.h"
+
+const char *bfs_special_name(enum bfs_chunk_kind kind)
+{
+	switch (kind) {
+	case BFS_CHUNK_ZEROS:
+		return "zeros";
+	case BFS_CHUNK_NAN:
+		return "nan";
+	case BFS_CHUNK_VALUE:
+		return "value";
+	case BFS_CHUNK_UNINIT:
+		return "uninit";
+	case BFS_CHUNK_BLOCKS:
+	case BFS_CHUNK_VLBLOCKS:
+	case BFS_CHUNK_RAW:
+		break;
+	}
+	return NULL;
+}
+
+/* What says nothing about the chunk. */
+static bool is_passing(enum bfs_err err)
+{
+	return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ||
+	       err == BFS_ERR_CHANGED;
+}
+
+static void blame(struct bfs_chunk_facts *facts, enum bfs_err err)
+{
+	if (facts->status == BFS_GOOD)
+		facts->status = err == BFS_ERR_UNSUPPORTED ? BFS_UNSUPPORTED :
+							     BFS_DAMAGED;
+}
+
+static bool can_undo(unsigned id)
+{
+	const struct bfs_filter *filter = bfs_filter_find(id);
+
+	return id == 0 || (filter && (filter->identity ||
+				      filter->undo[BFS_CPU_SCALAR]));
+}
+
+/* Codec and filters count where there are streams. */
+static bool can_decode(const struct bfs_chunk_head *head)
+{
+	const struct bfs_codec *codec;
+
+	if (head->kind != BFS_CHUNK_BLOCKS && head->kind != BFS_CHUNK_VLBLOCKS)
+		return true;
+	codec = bfs_codec_find(head->codec_format, head->codec_id);
+	if (!codec || !codec->decode)
+		return false;
+	for (size_t i = 0; i < BFS_N_FILTER_SLOTS; i++)
+		if (!can_undo(head->filters[i]))
+			return false;
+	return true;
+}
+
+static enum bfs_err find_head(struct bfs_frame *frame,
+			      struct bfs_chunk_facts *facts,
+			      struct bfs_diag *diag)
+{
+	struct bfs_chunk_head *head = &facts->head;
+	enum bfs_err err = bfs_frame_peek(frame, &facts->span, head, diag);
+
+	if (is_passing(err))
+		return err;
+	if (err != BFS_OK) {
+		blame(facts, err);
+		return BFS_OK;
+	}
+	facts->has_head = true;
+	facts->kind = head->kind;
+	facts->nbytes = head->nbytes;
+	facts->has_len = true;
+	if (facts->span.nbytes != UINT32_MAX &&
+	    facts->span.nbytes != head->nbytes)
+		blame(facts, BFS_ERR_CORRUPT);
+	else if (!can_decode(head))
+		blame(facts, BFS_ERR_UNSUPPORTED);
+	return BFS_OK;
+}
+
+static enum bfs_err find_len(struct bfs_frame *frame, uint64_t n,
+			     struct bfs_chunk_facts *facts,
+			     struct bfs_diag *diag)
+{
+	enum bfs_err err;
+
+	/* A stored chunk without a header to tell has been blamed already. */
+	if (facts->has_len || (facts->stored && frame->chunksize <= 0))
+		return BFS_OK;
+	err = bfs_frame_chunk_len(frame, n, &facts->nbytes, diag);
+	if (is_passing(err))
+		return err;
+	facts->has_len = err == BFS_OK;
+	if (err != BFS_OK)
+		blame(facts, err);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_chunk_find_facts(struct bfs_frame *frame, uint64_t n,
+				  struct bfs_chunk_facts *ret_facts,
+				  struct bfs_diag *diag)
+{
+	struct bfs_chunk_facts facts = { .status = BFS_GOOD };
+	enum bfs_err err = bfs_frame_span(frame, n, &facts.span, diag);
+
+	if (is_passing(err))
+		return err;
+	if (err != BFS_OK) {
+		blame(&facts, err);
+		*ret_facts = facts;
+		return BFS_OK;
+	}
+	facts.placed = true;
+	facts.kind = facts.span.special;
+	facts.stored = facts.span.special == BFS_CHUNK_BLOCKS;
+	if (facts.stored)
+		BFS_TRY(find_head(frame, &facts, diag));
+	BFS_TRY(find_len(frame, n, &facts, diag));
+	*ret_facts = facts;
+	return BFS_OK;
+}
