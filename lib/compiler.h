@@ -20,5 +20,18 @@
 #if defined(__aarch64__)
 #define BFS_ARM64 1
 #endif
+/* There is vector code for this architecture. */
+#if defined(BFS_X86) || defined(BFS_ARM64)
+#define BFS_VECTORS 1
+#endif
+
+/* For parts of vector kernels that take constants. */
+#define BFS_SIMD_INLINE static inline __attribute__((always_inline))
+/* In front of loops over the vectors of one step: there are at most 16. */
+#ifdef __clang__
+#define BFS_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define BFS_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 #endif

@@ -9,6 +9,7 @@
  */
 #include "filter/filter.h"
 
+#include "filter/bitshuffle_neon.h"
 #include "filter/bitshuffle_x86.h"
 #include "filter/shuffle.h"
 
@@ -73,7 +74,7 @@ static void undo_scalar(const struct bfs_filter_job *job)
 	copy_rest(job, n * w);
 }
 
-#ifdef BFS_X86
+#ifdef BFS_VECTORS
 
 /* Row bytes at a time: one cache line. */
 #define TILE 64
@@ -128,6 +129,24 @@ static bool undo_with(const struct bfs_filter_job *job,
 	copy_rest(job, row_len * 8 * job->typesize);
 	return true;
 }
+
+#endif
+
+#ifdef BFS_ARM64
+
+static void undo_neon(const struct bfs_filter_job *job)
+{
+	static const struct kernel kernel = {
+		16, rows_to_planes_neon, bfs_weave_neon
+	};
+
+	if (!undo_with(job, &kernel))
+		undo_scalar(job);
+}
+
+#endif
+
+#ifdef BFS_X86
 
 static void undo_sse2(const struct bfs_filter_job *job)
 {
@@ -205,6 +224,9 @@ const struct bfs_filter bfs_filter_bitshuffle = {
 		[BFS_CPU_SSE2] = undo_sse2,
 		[BFS_CPU_AVX2] = undo_avx2,
 		[BFS_CPU_AVX512] = undo_avx512,
+#endif
+#ifdef BFS_ARM64
+		[BFS_CPU_NEON] = undo_neon,
 #endif
 	},
 	.sample = { sample_src, sample_want, sizeof(sample_src), 2, 0 },

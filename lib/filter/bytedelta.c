@@ -8,6 +8,7 @@
  */
 #include "filter/bytedelta.h"
 
+#include "filter/delta_neon.h"
 #include "filter/shuffle.h"
 
 #include <string.h>
@@ -71,6 +72,27 @@ static void undo_scalar(const struct bfs_filter_job *job)
 {
 	bfs_bytedelta_scalar(job, false);
 }
+
+#ifdef BFS_ARM64
+
+static void run_neon(const uint8_t *src, size_t len, uint8_t *dst)
+{
+	size_t i = sum_neon(src, len, dst);
+
+	run_from(src + i, len - i, dst + i, i ? dst[i - 1] : 0);
+}
+
+void bfs_bytedelta_neon(const struct bfs_filter_job *job, bool restarts)
+{
+	undo_with(job, restarts, run_neon);
+}
+
+static void undo_neon(const struct bfs_filter_job *job)
+{
+	bfs_bytedelta_neon(job, false);
+}
+
+#endif
 
 #ifdef BFS_X86
 
@@ -228,6 +250,9 @@ const struct bfs_filter bfs_filter_bytedelta = {
 		[BFS_CPU_SSE2] = undo_sse2,
 		[BFS_CPU_AVX2] = undo_avx2,
 		[BFS_CPU_AVX512] = undo_avx512,
+#endif
+#ifdef BFS_ARM64
+		[BFS_CPU_NEON] = undo_neon,
 #endif
 	},
 	.undo_both = undo_both,

@@ -13,6 +13,15 @@ static void undo_scalar(const struct bfs_filter_job *job)
 	bfs_bytedelta_scalar(job, true);
 }
 
+#ifdef BFS_ARM64
+
+static void undo_neon(const struct bfs_filter_job *job)
+{
+	bfs_bytedelta_neon(job, true);
+}
+
+#endif
+
 #ifdef BFS_X86
 
 static void undo_sse2(const struct bfs_filter_job *job)
@@ -51,6 +60,9 @@ const struct bfs_filter bfs_filter_bytedelta_buggy = {
 		[BFS_CPU_SSE2] = undo_sse2,
 		[BFS_CPU_AVX2] = undo_avx2,
 		[BFS_CPU_AVX512] = undo_avx512,
+#endif
+#ifdef BFS_ARM64
+		[BFS_CPU_NEON] = undo_neon,
 #endif
 	},
 	.sample = { sample_src, sample_want, sizeof(sample_src), 1, 1 },

@@ -8,6 +8,8 @@
  */
 #include "filter/filter.h"
 
+#include "filter/delta_neon.h"
+
 #include <string.h>
 
 #ifdef BFS_X86
@@ -92,6 +94,28 @@ static void undo_scalar(const struct bfs_filter_job *job)
 
 	undo_with(job, &kernel);
 }
+
+#ifdef BFS_ARM64
+
+static void mix_neon(const uint8_t *src, size_t len, uint8_t *dst,
+		     const uint8_t *ref)
+{
+	mix_from(xor_ref_neon(src, len, dst, ref), src, len, dst, ref);
+}
+
+static void run_neon(const uint8_t *src, size_t len, uint8_t *dst, unsigned g)
+{
+	run_from(xor_neon(src, len, dst, g), src, len, dst, g);
+}
+
+static void undo_neon(const struct bfs_filter_job *job)
+{
+	static const struct kernel kernel = { mix_neon, run_neon };
+
+	undo_with(job, &kernel);
+}
+
+#endif
 
 #ifdef BFS_X86
 
@@ -283,6 +307,9 @@ const struct bfs_filter bfs_filter_delta = {
 #ifdef BFS_X86
 		[BFS_CPU_SSE2] = undo_sse2,
 		[BFS_CPU_AVX2] = undo_avx2,
+#endif
+#ifdef BFS_ARM64
+		[BFS_CPU_NEON] = undo_neon,
 #endif
 	},
 	.sample = { sample_src, sample_want, sizeof(sample_src), 4, 0 },

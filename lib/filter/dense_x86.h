@@ -166,16 +166,6 @@ void store_mixed_avx512(const struct bfs_planes *p, size_t at, __m512i x,
 	store_ahead_avx512(p->dst + at, x);
 }
 
-BFS_SIMD_INLINE
-void find_planes(const struct bfs_planes *p, const struct bfs_mixing *mix,
-		 unsigned n, const uint8_t **plane)
-{
-	BFS_UNROLL
-	for (unsigned k = 0; k < n; k++)
-		plane[k] = mix->planes ? mix->planes[k] :
-					 p->src + k * p->stride;
-}
-
 /*
  * Weaves elements of n bytes and returns how many: all of them, doing some
  * again at the end; or, where sums run on from step to step, those of whole
@@ -188,7 +178,7 @@ size_t dense_avx2(struct bfs_planes p, unsigned n, struct bfs_mixing mix)
 	const uint8_t *plane[16];
 	size_t i;
 
-	find_planes(&p, &mix, n, plane);
+	bfs_find_planes(&p, &mix, n, plane);
 	for (i = 0; i < p.n; i += 32) {
 		__m256i x[16], y[16];
 
@@ -222,7 +212,7 @@ size_t dense_avx512(struct bfs_planes p, unsigned n, struct bfs_mixing mix)
 	const uint8_t *plane[16];
 	size_t i;
 
-	find_planes(&p, &mix, n, plane);
+	bfs_find_planes(&p, &mix, n, plane);
 	for (i = 0; i < p.n; i += 64) {
 		__m512i x[16], y[16];
 

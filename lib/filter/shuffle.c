@@ -8,9 +8,7 @@
  */
 #include "filter/filter.h"
 
-#include "filter/dense_x86.h"
 #include "filter/shuffle.h"
-#include "filter/shuffle_x86.h"
 
 #include <string.h>
 
@@ -32,119 +30,10 @@ static enum bfs_err check(const struct bfs_filter_job *job,
 	return BFS_OK;
 }
 
-void bfs_weave_scalar(const struct bfs_planes *planes)
-{
-	const struct bfs_planes p = *planes;
-
-	for (size_t i = 0; i < p.n; i++)
-		for (size_t k = 0; k < p.n_planes; k++)
-			p.dst[i * p.pitch + k] = p.src[k * p.stride + i];
-}
-
 static void copy_rest(const struct bfs_filter_job *job, size_t done)
 {
 	if (job->len > done)
 		memcpy(job->dst + done, job->src + done, job->len - done);
-}
-
-static void undo_with(const struct bfs_filter_job *job,
-		      void (*weave)(const struct bfs_planes *p))
-{
-	const size_t w = width(job), n = job->len / w;
-	struct bfs_planes p = { job->src, n, n, w, job->dst, w };
-
-	if (w > 1)
-		weave(&p);
-	copy_rest(job, w > 1 ? n * w : 0);
-}
-
-static void undo_scalar(const struct bfs_filter_job *job)
-{
-	undo_with(job, bfs_weave_scalar);
-}
-
-#ifdef BFS_X86
-
-static const struct bfs_mixing plain;
-
-BFS_TARGET("sse2")
-void bfs_weave_sse2(const struct bfs_planes *p)
-{
-	if (p->n < 16) {
-		bfs_weave_scalar(p);
-		return;
-	}
-	switch (p->n_planes) {
-	case 2:
-		dense_sse2(*p, 2);
-		break;
-	case 4:
-		dense_sse2(*p, 4);
-		break;
-	case 8:
-		dense_sse2(*p, 8);
-		break;
-	case 16:
-		wide_sse2(*p);
-		break;
-	default:
-		odd_sse2(*p);
-	}
-}
-
-BFS_TARGET("avx2")
-void bfs_weave_avx2(const struct bfs_planes *p)
-{
-	if (p->n < 32) {
-		bfs_weave_sse2(p);
-		return;
-	}
-	switch (p->n_planes) {
-	case 2:
-		dense_avx2(*p, 2, plain);
-		break;
-	case 3:
-		narrow_avx2(*p, 4);
-		break;
-	case 4:
-		dense_avx2(*p, 4, plain);
-		break;
-	case 5:
-	case 6:
-	case 7:
-		narrow_avx2(*p, 8);
-		break;
-	case 8:
-		dense_avx2(*p, 8, plain);
-		break;
-	case 16:
-		wide_avx2(*p);
-		break;
-	default:
-		broad_avx2(*p);
-	}
-}
-
-BFS_TARGET(BFS_AVX512)
-void bfs_weave_avx512(const struct bfs_planes *p)
-{
-	if (p->n < 64) {
-		bfs_weave_avx2(p);
-		return;
-	}
-	switch (p->n_planes) {
-	case 2:
-		dense_avx512(*p, 2, plain);
-		break;
-	case 4:
-		dense_avx512(*p, 4, plain);
-		break;
-	case 8:
-		dense_avx512(*p, 8, plain);
-		break;
-	default:
-		bfs_weave_avx2(p);
-	}
 }
 
 /* Any width: the last group of sixteen planes does some of them again. */
@@ -153,7 +42,7 @@ static void weave_any(const struct bfs_planes *p,
 {
 	const size_t w = p->n_planes;
 
-	if (w <= BFS_WEAVE_MAX) {
+	if (w <= BFS_WEAVE_MAX || weave == bfs_weave_scalar) {
 		weave(p);
 		return;
 	}
@@ -170,108 +59,46 @@ static void weave_any(const struct bfs_planes *p,
 	}
 }
 
-static void weave_any_sse2(const struct bfs_planes *p)
+static void undo_with(const struct bfs_filter_job *job,
+		      void (*weave)(const struct bfs_planes *p))
 {
-	weave_any(p, bfs_weave_sse2);
+	const size_t w = width(job), n = job->len / w;
+	struct bfs_planes p = { job->src, n, n, w, job->dst, w };
+
+	if (w > 1)
+		weave_any(&p, weave);
+	copy_rest(job, w > 1 ? n * w : 0);
 }
 
-static void weave_any_avx2(const struct bfs_planes *p)
+static void undo_scalar(const struct bfs_filter_job *job)
 {
-	weave_any(p, bfs_weave_avx2);
+	undo_with(job, bfs_weave_scalar);
 }
 
-static void weave_any_avx512(const struct bfs_planes *p)
+#ifdef BFS_ARM64
+
+static void undo_neon(const struct bfs_filter_job *job)
 {
-	weave_any(p, bfs_weave_avx512);
+	undo_with(job, bfs_weave_neon);
 }
+
+#endif
+
+#ifdef BFS_X86
 
 static void undo_sse2(const struct bfs_filter_job *job)
 {
-	undo_with(job, weave_any_sse2);
+	undo_with(job, bfs_weave_sse2);
 }
 
 static void undo_avx2(const struct bfs_filter_job *job)
 {
-	undo_with(job, weave_any_avx2);
+	undo_with(job, bfs_weave_avx2);
 }
 
 static void undo_avx512(const struct bfs_filter_job *job)
 {
-	undo_with(job, weave_any_avx512);
-}
-
-/* The three kinds that there are, so that the kernels know which. */
-#define BFS_DEFINE_MIXED(name, isa, dense)                                   \
-	BFS_TARGET(isa) BFS_SIMD_INLINE                                      \
-	size_t name##_n(const struct bfs_planes *p,                          \
-			const struct bfs_mixing *mix, unsigned n)            \
-	{                                                                    \
-		if (mix->sums)                                               \
-			return dense(*p, n, (struct bfs_mixing){             \
-				mix->planes, true, NULL });                  \
-		if (mix->ref)                                                \
-			return dense(*p, n, (struct bfs_mixing){             \
-				mix->planes, false, mix->ref });             \
-		return dense(*p, n, (struct bfs_mixing){                     \
-			mix->planes, false, NULL });                         \
-	}                                                                    \
-									     \
-	BFS_TARGET(isa)                                                      \
-	static size_t name(const struct bfs_planes *p,                       \
-			   const struct bfs_mixing *mix)                     \
-	{                                                                    \
-		switch (p->n_planes) {                                       \
-		case 2:                                                      \
-			return name##_n(p, mix, 2);                          \
-		case 4:                                                      \
-			return name##_n(p, mix, 4);                          \
-		default:                                                     \
-			return name##_n(p, mix, 8);                          \
-		}                                                            \
-	}
-
-BFS_DEFINE_MIXED(mixed_avx2, "avx2", dense_avx2)
-BFS_DEFINE_MIXED(mixed_avx512, BFS_AVX512, dense_avx512)
-
-/* Elements of a step of those kernels, or 0 where there are none. */
-static size_t mixed_step(size_t width)
-{
-	const enum bfs_cpu have = bfs_cpu_level();
-
-	if (width != 2 && width != 4 && width != 8)
-		return 0;
-	if (bfs_cpu_allows(have, BFS_CPU_AVX512))
-		return 64;
-	return bfs_cpu_allows(have, BFS_CPU_AVX2) ? 32 : 0;
-}
-
-bool bfs_weave_mixed(const struct bfs_planes *p, const struct bfs_mixing *mix)
-{
-	const size_t w = p->n_planes, step = mixed_step(w);
-	size_t i;
-
-	if (step == 0 || p->n < step || (mix->sums && mix->ref))
-		return false;
-	i = step == 64 ? mixed_avx512(p, mix) : mixed_avx2(p, mix);
-	/* Sums left over: some elements at the end. */
-	for (; i < p->n; i++)
-		for (size_t k = 0; k < w; k++) {
-			const uint8_t *plane = mix->planes ? mix->planes[k] :
-					       p->src + k * p->stride;
-
-			p->dst[i * w + k] = (uint8_t)(
-				plane[i] + p->dst[(i - 1) * w + k]);
-		}
-	return true;
-}
-
-#else
-
-bool bfs_weave_mixed(const struct bfs_planes *p, const struct bfs_mixing *mix)
-{
-	(void)p;
-	(void)mix;
-	return false;
+	undo_with(job, bfs_weave_avx512);
 }
 
 #endif
@@ -326,6 +153,9 @@ const struct bfs_filter bfs_filter_shuffle = {
 		[BFS_CPU_SSE2] = undo_sse2,
 		[BFS_CPU_AVX2] = undo_avx2,
 		[BFS_CPU_AVX512] = undo_avx512,
+#endif
+#ifdef BFS_ARM64
+		[BFS_CPU_NEON] = undo_neon,
 #endif
 	},
 	.undo_both = undo_both,

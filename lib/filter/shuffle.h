@@ -29,6 +29,9 @@ struct bfs_planes {
 };
 
 void bfs_weave_scalar(const struct bfs_planes *p);
+#ifdef BFS_ARM64
+void bfs_weave_neon(const struct bfs_planes *p);
+#endif
 #ifdef BFS_X86
 void bfs_weave_sse2(const struct bfs_planes *p);
 void bfs_weave_avx2(const struct bfs_planes *p);
@@ -45,5 +48,16 @@ struct bfs_mixing {
 /* Weaves and mixes in one pass. False, and nothing done, where there is no
  * such thing: only for elements of 2, 4 and 8 bytes, and not on all CPUs. */
 bool bfs_weave_mixed(const struct bfs_planes *p, const struct bfs_mixing *mix);
+
+/* Where each of the n planes (at most 16) begins. */
+BFS_SIMD_INLINE
+void bfs_find_planes(const struct bfs_planes *p, const struct bfs_mixing *mix,
+		     unsigned n, const uint8_t **ret_plane)
+{
+	BFS_UNROLL
+	for (unsigned k = 0; k < n; k++)
+		ret_plane[k] = mix->planes ? mix->planes[k] :
+					     p->src + k * p->stride;
+}
 
 #endif
