@@ -17,6 +17,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* With so many nodes none are made for who has not asked for attributes. The
+ * first request for a directory says nothing about that. */
+#define MAX_GUESSED 32768
+
+static bool has_room(struct daemon *daemon)
+{
+	uint64_t n_nodes, n_open, n_idle;
+
+	tree_count(&daemon->tree, &n_nodes, &n_open, &n_idle);
+	return n_nodes < MAX_GUESSED;
+}
+
 static int open_source_dir(struct daemon *daemon, struct node *node,
 			   struct handle *handle)
 {
@@ -117,7 +129,7 @@ static void add_source_entry(struct daemon *daemon, struct listing *list,
 		reply_list_add(list, name, &param, next);
 		return;
 	}
-	if (list->plus &&
+	if (list->link &&
 	    tree_enter_source(&daemon->tree, handle->node, name, kind, &st,
 			      &id, &ino) == 0)
 		reply_param(daemon, id, &param);
@@ -156,6 +168,20 @@ static int list_source(struct daemon *daemon, struct listing *list,
 	}
 }
 
+/* A name, a number and a type are all that a plain listing tells. */
+static void add_plain_entry(struct listing *list, const struct handle *handle,
+			    const char *name, const struct entry *entry,
+			    off_t next)
+{
+	struct fuse_entry_param param = { 0 };
+	const struct frame *frame = handle->frame;
+	bool is_dir = bloscfs_is_dir(frame->file, &entry->node);
+
+	param.attr.st_ino = tree_ino(&frame->st, NODE_ENTRY, entry->number);
+	param.attr.st_mode = is_dir ? S_IFDIR : S_IFREG;
+	reply_list_add(list, name, &param, next);
+}
+
 static void add_frame_entry(struct daemon *daemon, struct listing *list,
 			    const struct handle *handle,
 			    const struct src_stat *st, const char *name,
@@ -165,11 +191,14 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 	const struct frame *frame = handle->frame;
 	uint64_t id = 0, ino = 0;
 
-	bloscfs_stat(frame->file, &entry->node, &entry->attr);
 	entry->number = bloscfs_node_id(frame->file, &entry->node);
 	entry->version = frame->version;
-	if (list->plus &&
-	    tree_enter_entry(&daemon->tree, handle->node, name, entry, &id,
+	if (!list->link) {
+		add_plain_entry(list, handle, name, entry, next);
+		return;
+	}
+	bloscfs_stat(frame->file, &entry->node, &entry->attr);
+	if (tree_enter_entry(&daemon->tree, handle->node, name, entry, &id,
 			     &ino) == 0)
 		reply_param(daemon, id, &param);
 	else
@@ -197,6 +226,8 @@ static void list_frame(struct daemon *daemon, struct listing *list,
 			return;
 		add_dots(daemon, list, handle->node, dots[off], off + 1);
 	}
+	if (off == 2)
+		list->link &= has_room(daemon);
 	while (bloscfs_list(handle->frame->file, &dir, (uint64_t)off - 2,
 			    name, &entry.node)) {
 		if (!reply_list_fits(list, name))

@@ -29,21 +29,71 @@ static struct daemon *daemon_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* READDIRPLUS always: a plain listing costs a little, "ls -l" gains much.
- * No splicing: replies come from cached blocks, where it only costs. */
+/* READDIRPLUS where the kernel sees that attributes are asked for: nodes for
+ * nobody would only take memory. No splicing: replies come from cached
+ * blocks, where it only costs. Export: file handles, by which NFS finds what
+ * the kernel has forgotten. */
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	const struct daemon *daemon = userdata;
 
-	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO |
-				  FUSE_CAP_SPLICE_READ |
+	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ |
 				  FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);
 	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS |
-				       FUSE_CAP_PARALLEL_DIROPS);
+				       FUSE_CAP_READDIRPLUS_AUTO |
+				       FUSE_CAP_PARALLEL_DIROPS |
+				       FUSE_CAP_EXPORT_SUPPORT);
 	if (daemon->opts->immutable)
 		conn->want |= conn->capable & FUSE_CAP_CACHE_SYMLINKS;
 	conn->max_write = MAX_REQUEST;
+}
+
+/* Who has a file open keeps its attributes, whatever its name stands for by
+ * now. */
+static int find_attr(struct daemon *daemon, struct node *node,
+		     struct stat *attr)
+{
+	struct src_stat st, last;
+	uint64_t ino;
+	bool open;
+	int status;
+
+	if (node->kind == NODE_CONTROL) {
+		control_attr(daemon, node, attr);
+		return 0;
+	}
+	status = look_again(daemon, tree_container(node), &st);
+	tree_stat(&daemon->tree, node, &last, &ino, &open);
+	if (status && !open)
+		return status;
+	if (status)
+		st = last;
+	if (node->kind != NODE_ENTRY) {
+		reply_attr_source(daemon, (enum node_kind)node->kind, &st,
+				  ino, attr);
+		return 0;
+	}
+	if (!open && !tree_is_current(&daemon->tree, node))
+		return -ESTALE;
+	reply_attr_entry(daemon, &node->entry.attr, &st, ino, attr);
+	return 0;
+}
+
+/* "." and "..": a file handle is followed by number, without names. */
+static int lookup_dots(struct daemon *daemon, struct node *node,
+		       const char *name, struct fuse_entry_param *param)
+{
+	int status;
+
+	if (name[1] && node->parent)
+		node = node->parent;
+	status = find_attr(daemon, node, &param->attr);
+	if (status)
+		return status;
+	tree_looked_up(&daemon->tree, node);
+	reply_param(daemon, node->id, param);
+	return 0;
 }
 
 static int lookup_in_source(struct daemon *daemon, struct node *parent,
@@ -116,6 +166,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent_id, const char *name)
 
 	if (parent && strlen(name) > NAME_MAX)
 		status = -ENAMETOOLONG;
+	else if (parent && (!strcmp(name, ".") || !strcmp(name, "..")))
+		status = lookup_dots(daemon, parent, name, &param);
 	else if (parent && (parent->kind == NODE_CONTROL ||
 			    control_is(parent, name)))
 		status = control_lookup(daemon, parent, name, &param);
@@ -148,37 +200,6 @@ static void op_forget_multi(fuse_req_t req, size_t n,
 		tree_forget(&daemon_of(req)->tree, forgets[i].ino,
 			    forgets[i].nlookup);
 	fuse_reply_none(req);
-}
-
-/* Who has a file open keeps its attributes, whatever its name stands for by
- * now. */
-static int find_attr(struct daemon *daemon, struct node *node,
-		     struct stat *attr)
-{
-	struct src_stat st, last;
-	uint64_t ino;
-	bool open;
-	int status;
-
-	if (node->kind == NODE_CONTROL) {
-		control_attr(daemon, node, attr);
-		return 0;
-	}
-	status = look_again(daemon, tree_container(node), &st);
-	tree_stat(&daemon->tree, node, &last, &ino, &open);
-	if (status && !open)
-		return status;
-	if (status)
-		st = last;
-	if (node->kind != NODE_ENTRY) {
-		reply_attr_source(daemon, (enum node_kind)node->kind, &st,
-				  ino, attr);
-		return 0;
-	}
-	if (!open && !tree_is_current(&daemon->tree, node))
-		return -ESTALE;
-	reply_attr_entry(daemon, &node->entry.attr, &st, ino, attr);
-	return 0;
 }
 
 static void op_getattr(fuse_req_t req, fuse_ino_t id,
@@ -513,6 +534,56 @@ static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
 	handle_put(daemon, handle);
 }
 
+/* Whether the daemon itself may: nobody else gets in where the kernel leaves
+ * the question to us. */
+static int ask_source(struct daemon *daemon, struct node *node, int mask)
+{
+	char path[PATH_MAX];
+	int fd, status = look_path(daemon, tree_container(node), path);
+
+	if (status)
+		return status;
+	fd = src_at(&daemon->src, -1, path, O_PATH);
+	if (fd < 0)
+		return look_as_stale(fd);
+	/* A container's folders are passed by who may read it. */
+	if (node->kind != NODE_DIR)
+		mask &= ~X_OK;
+	if (faccessat(fd, "", mask, AT_EMPTY_PATH | AT_EACCESS) < 0 &&
+	    errno != ENOSYS && errno != EINVAL)
+		status = -errno;
+	close(fd);
+	return status;
+}
+
+static int find_access(struct daemon *daemon, struct node *node, int mask)
+{
+	struct stat attr;
+	int status = find_attr(daemon, node, &attr);
+
+	if (status)
+		return status;
+	if (mask & W_OK)
+		return -EROFS;
+	if (mask & X_OK && S_ISREG(attr.st_mode))
+		return -EACCES;
+	return mask && node->kind != NODE_LINK && node->kind != NODE_CONTROL ?
+	       ask_source(daemon, node, mask) : 0;
+}
+
+static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
+{
+	struct daemon *daemon = daemon_of(req);
+	struct node *node = tree_get(&daemon->tree, id);
+	int status = -ESTALE;
+
+	if (node) {
+		status = find_access(daemon, node, mask);
+		tree_put(&daemon->tree, node);
+	}
+	fuse_reply_err(req, -status);
+}
+
 static void op_statfs(fuse_req_t req, fuse_ino_t id)
 {
 	struct statvfs st;
@@ -540,6 +611,7 @@ const struct fuse_lowlevel_ops daemon_ops = {
 	.read = op_read,
 	.release = op_release,
 	.lseek = op_lseek,
+	.access = op_access,
 	.getxattr = xattrs_get,
 	.listxattr = xattrs_list,
 	.opendir = dirs_open,

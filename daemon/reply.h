@@ -34,6 +34,7 @@ struct listing {
 	char *buf;
 	size_t len, cap;
 	bool plus;
+	bool link;		/* make nodes for the entries */
 };
 
 /* 0 or -ENOMEM. */

@@ -208,26 +208,65 @@ static struct node *add_node(struct tree *tree, struct node *parent,
 	return node;
 }
 
-/* Frees a node that nothing holds, and then its parents alike. Containers
- * to close come back as a list. */
+static struct node *node_of(struct tree *tree, uint64_t id)
+{
+	uint32_t i = (uint32_t)id;
+
+	if (i >= tree->n_slots || tree->slots[i].generation != id >> 32)
+		return NULL;
+	return tree->slots[i].node;
+}
+
+static bool is_unused(const struct node *node)
+{
+	return node->parent && !node->refs && !node->n_lookups;
+}
+
+/* Frees an unused node; its parent may be unused by now. */
+static struct node *let_go(struct tree *tree, struct node *node,
+			   struct frame **closing)
+{
+	struct node *parent = node->parent;
+
+	if (node->kind == NODE_FRAME)
+		frames_detach(tree, node, closing);
+	if (node->kind == NODE_CONTROL)
+		tree->control_len -= node->control.len;
+	unhash_node(tree, node);
+	free_slot(tree, node->id);
+	free_node(node);
+	tree->n_nodes--;
+	parent->refs--;
+	return parent;
+}
+
+/* Puts an unused node in line to be freed, in the place of the one that
+ * waited longest. If that is unused still it is freed: its parent, or NULL. */
+static struct node *wait_in_line(struct tree *tree, struct node *node,
+				 struct frame **closing)
+{
+	uint64_t *place = &tree->waiting[tree->next_waiting];
+	struct node *first = node_of(tree, *place);
+
+	tree->next_waiting = (tree->next_waiting + 1) % TREE_WAITING;
+	*place = node->id;
+	node->waiting = true;
+	if (!first)
+		return NULL;
+	first->waiting = false;
+	return is_unused(first) ? let_go(tree, first, closing) : NULL;
+}
+
+/* Lets go of a node that nothing holds any more, and then of its parents
+ * alike. Containers to close come back as a list. */
 static struct frame *reap(struct tree *tree, struct node *node)
 {
 	struct frame *closing = NULL;
-	struct node *parent;
 
-	while (node && node->parent && !node->refs && !node->n_lookups) {
-		parent = node->parent;
-		if (node->kind == NODE_FRAME)
-			frames_detach(tree, node, &closing);
-		if (node->kind == NODE_CONTROL)
-			tree->control_len -= node->control.len;
-		unhash_node(tree, node);
-		free_slot(tree, node->id);
-		free_node(node);
-		tree->n_nodes--;
-		parent->refs--;
-		node = parent;
-	}
+	while (node && is_unused(node) && !node->waiting)
+		/* What its name has left will not be found again. */
+		node = node->hashed ? wait_in_line(tree, node, &closing) :
+				      let_go(tree, node, &closing);
 	return closing;
 }
 
@@ -237,8 +276,10 @@ int tree_init(struct tree *tree, enum node_kind kind,
 	*tree = (struct tree){ .max_idle = max_idle, .n_buckets = 64 };
 	pthread_mutex_init(&tree->lock, NULL);
 	tree->buckets = calloc(tree->n_buckets, sizeof(*tree->buckets));
+	tree->waiting = calloc(TREE_WAITING, sizeof(*tree->waiting));
 	tree->root = make_node("", kind);
-	if (!tree->buckets || !tree->root || grow_slots(tree)) {
+	if (!tree->buckets || !tree->waiting || !tree->root ||
+	    grow_slots(tree)) {
 		tree_release(tree);
 		return -ENOMEM;
 	}
@@ -270,17 +311,9 @@ void tree_release(struct tree *tree)
 	free(tree->root);
 	free(tree->slots);
 	free(tree->buckets);
+	free(tree->waiting);
 	pthread_mutex_destroy(&tree->lock);
 	*tree = (struct tree){ 0 };
-}
-
-static struct node *node_of(struct tree *tree, uint64_t id)
-{
-	uint32_t i = (uint32_t)id;
-
-	if (i >= tree->n_slots || tree->slots[i].generation != id >> 32)
-		return NULL;
-	return tree->slots[i].node;
 }
 
 struct node *tree_get(struct tree *tree, uint64_t id)
@@ -336,6 +369,13 @@ void tree_forget(struct tree *tree, uint64_t id, uint64_t n_lookups)
 	}
 	pthread_mutex_unlock(&tree->lock);
 	frames_close(closing);
+}
+
+void tree_looked_up(struct tree *tree, struct node *node)
+{
+	pthread_mutex_lock(&tree->lock);
+	node->n_lookups++;
+	pthread_mutex_unlock(&tree->lock);
 }
 
 bool tree_known(struct tree *tree, struct node *parent, const char *name,

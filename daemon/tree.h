@@ -5,7 +5,8 @@
  * A node is one name in one directory, of the source or within a container.
  * Its id is a slot of a table and that slot's generation, so an id never
  * comes back for another node. A node lives while the kernel remembers it,
- * something uses it (refs), or a child of it lives.
+ * something uses it (refs), or a child of it lives; and for a while after
+ * that, since a file handle (NFS, open_by_handle_at) may still name it.
  *
  * A container's node carries a version that moves on when the file behind it
  * changes; entries below are made for one version and go stale with it.
@@ -63,6 +64,7 @@ struct node {
 	struct node *next;	/* in its bucket, while hashed */
 	uint32_t hash;
 	bool hashed;		/* can be found by its name */
+	bool waiting;		/* among those to be freed */
 	uint8_t kind;		/* enum node_kind */
 	union {
 		struct {			/* all other kinds */
@@ -95,6 +97,9 @@ struct slot {
 	uint32_t next_free;
 };
 
+/* Nodes kept after the kernel forgot them. */
+#define TREE_WAITING 16384
+
 struct tree {
 	pthread_mutex_t lock;
 	struct slot *slots;
@@ -103,6 +108,8 @@ struct tree {
 	struct node **buckets;
 	size_t n_buckets;		/* a power of two */
 	size_t n_nodes;
+	uint64_t *waiting;		/* a ring of TREE_WAITING ids */
+	size_t next_waiting;
 	struct frame *newest, *oldest;	/* idle frames */
 	size_t n_idle, max_idle;
 	size_t n_frames;		/* that are open, the idle too */
@@ -123,6 +130,8 @@ void tree_put(struct tree *tree, struct node *node);
 void tree_opened(struct tree *tree, struct node *node);
 void tree_closed(struct tree *tree, struct node *node);
 void tree_forget(struct tree *tree, uint64_t id, uint64_t n_lookups);
+/* Counts a lookup of a node that the caller holds. */
+void tree_looked_up(struct tree *tree, struct node *node);
 
 /* What is known of a name: false if it has no node. */
 bool tree_known(struct tree *tree, struct node *parent, const char *name,

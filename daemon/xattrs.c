@@ -3,7 +3,9 @@
  * xattrs.c - what the library knows of an entry, as extended attributes.
  *
  * Files and folders of the source have none here. With -o noxattr the kernel
- * hears once that there are none at all, and does not ask again.
+ * hears once that there are none at all, and does not ask again. Programs
+ * that list files ask for labels and lists of rights on every one of them:
+ * those are not looked for, and told to be of a kind that we have not.
  */
 #include "xattrs.h"
 
@@ -14,6 +16,9 @@
 
 #include <errno.h>
 #include <string.h>
+
+#define USER "user."
+#define OURS USER "bloscfs."
 
 /* Longer than the names of any entry together. */
 #define LIST_CAP 1024
@@ -55,6 +60,16 @@ static void give(struct daemon *daemon, struct asking *asking)
 	tree_put(&daemon->tree, asking->node);
 }
 
+/* 0 if the name may be one of ours. */
+static int judge_name(const struct daemon *daemon, const char *name)
+{
+	if (daemon->opts->noxattr)
+		return -ENOSYS;
+	if (strncmp(name, USER, strlen(USER)) != 0)
+		return -EOPNOTSUPP;
+	return strncmp(name, OURS, strlen(OURS)) == 0 ? 0 : -ENODATA;
+}
+
 /* Sends len bytes, or how many there are if nothing was to be filled. */
 static void send(fuse_req_t req, const char *bytes, size_t len, size_t cap)
 {
@@ -72,24 +87,24 @@ void xattrs_get(fuse_req_t req, fuse_ino_t id, const char *name, size_t cap)
 	char value[BLOSCFS_XATTR_MAX];
 	struct asking asking;
 	const char *have;
-	size_t len, i;
-	int status = take(daemon, id, &asking);
+	size_t len = 0, i;
+	int status = judge_name(daemon, name);
 
+	if (!status)
+		status = take(daemon, id, &asking);
 	if (status) {
 		fuse_reply_err(req, -status);
 		return;
 	}
-	status = -ENODATA;
 	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &have,
-				  value, &len); i++) {
-		if (strcmp(have, name) || len == 0)
-			continue;
+				  NULL, NULL); i++)
+		if (strcmp(have, name) == 0)
+			bloscfs_xattr(asking.frame->file, &asking.entry, i,
+				      &have, value, &len);
+	if (len > 0)
 		send(req, value, len, cap);
-		status = 0;
-		break;
-	}
-	if (status)
-		fuse_reply_err(req, -status);
+	else
+		fuse_reply_err(req, ENODATA);
 	give(daemon, &asking);
 }
 

@@ -549,6 +549,21 @@ void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 					   attr.stored_len, attr.blksize };
 }
 
+bool bloscfs_is_dir(struct bloscfs_file *file,
+		    const struct bloscfs_node *node)
+{
+	struct bfs_place own = own_place(node);
+	struct bfs_file *inner;
+	bool is_dir = own.node.view == BFS_VIEW_ROOT;
+
+	if (is_dir || bfs_tree_take(file->tree, own.child, &inner, NULL) !=
+		      BFS_OK)
+		return is_dir;
+	is_dir = bfs_file_is_dir(inner, &own.node);
+	bfs_tree_give(file->tree, own.child);
+	return is_dir;
+}
+
 enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 				const struct bloscfs_node *node,
 				struct bloscfs_diag *diag)

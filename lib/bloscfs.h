@@ -169,6 +169,9 @@ bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
  * false at the end. name has room for BLOSCFS_NAME_MAX + 1 bytes. */
 bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		  uint64_t pos, char *name, struct bloscfs_node *ret_node);
+/* What bloscfs_stat would say, without looking at the entry. */
+bool bloscfs_is_dir(struct bloscfs_file *file,
+		    const struct bloscfs_node *node);
 /* Decodes nothing, never fails: where a size cannot be known it is 0, and
  * bloscfs_access tells why. */
 void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
@@ -191,7 +194,8 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 /* The i-th extended attribute (0, 1, ...) of an entry: user.bloscfs.format,
  * .codec, .filters, .shape, .dtype, .ratio of a container's directory,
  * user.bloscfs.chunk (JSON) of a chunk's file. False at the end; *ret_len 0
- * for one that does not apply. value holds BLOSCFS_XATTR_MAX bytes. */
+ * for one that does not apply. value holds BLOSCFS_XATTR_MAX bytes, or is
+ * NULL (and ret_len too): then the name alone is given, at no cost. */
 bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
 		   size_t i, const char **ret_name, char *value,
 		   size_t *ret_len);

@@ -91,12 +91,17 @@ static enum bfs_err place_block(struct bfs_file *file,
 			  ret_off, ret_len, diag);
 }
 
+static bool blocks_is_dir(const struct bfs_node *node)
+{
+	return node->kind != KIND_BLOCK;
+}
+
 static void blocks_stat(struct bfs_file *file, const struct bfs_node *node,
 			struct bfs_attr *ret_attr)
 {
 	uint64_t off, len;
 
-	ret_attr->is_dir = node->kind != KIND_BLOCK;
+	ret_attr->is_dir = blocks_is_dir(node);
 	if (ret_attr->is_dir ||
 	    place_block(file, node, &off, &len, NULL) != BFS_OK)
 		return;
@@ -143,6 +148,7 @@ const struct bfs_view bfs_view_blocks = {
 	.roots = blocks_roots,
 	.lookup = blocks_lookup,
 	.list = blocks_list,
+	.is_dir = blocks_is_dir,
 	.stat = blocks_stat,
 	.open = blocks_open,
 	.part = blocks_part,

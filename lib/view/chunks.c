@@ -44,6 +44,11 @@ static bool is_hole(struct bfs_file *file, uint64_t n)
 	       span.special == BFS_CHUNK_UNINIT;
 }
 
+static bool chunks_is_dir(const struct bfs_node *node)
+{
+	return node->kind == KIND_DIR;
+}
+
 static void chunks_stat(struct bfs_file *file, const struct bfs_node *node,
 			struct bfs_attr *ret_attr)
 {
@@ -103,6 +108,7 @@ const struct bfs_view bfs_view_chunks = {
 	.roots = chunks_roots,
 	.lookup = chunks_lookup,
 	.list = chunks_list,
+	.is_dir = chunks_is_dir,
 	.stat = chunks_stat,
 	.open = chunks_open,
 	.run = chunks_run,

@@ -32,12 +32,17 @@ static bool lazy_list(struct bfs_file *file, const struct bfs_node *dir,
 	       bfs_per_chunk_list(file, dir, KIND_CHUNK, pos, name, ret_node);
 }
 
+static bool lazy_is_dir(const struct bfs_node *node)
+{
+	return node->kind == KIND_DIR;
+}
+
 static void lazy_stat(struct bfs_file *file, const struct bfs_node *node,
 		      struct bfs_attr *ret_attr)
 {
 	struct bfs_stream stream = { BFS_STREAM_LAZY_CHUNK, node->index };
 
-	ret_attr->is_dir = node->kind == KIND_DIR;
+	ret_attr->is_dir = lazy_is_dir(node);
 	if (!ret_attr->is_dir)
 		bfs_stream_stat(file, &stream, ret_attr);
 }
@@ -71,6 +76,7 @@ const struct bfs_view bfs_view_lazy = {
 	.roots = lazy_roots,
 	.lookup = lazy_lookup,
 	.list = lazy_list,
+	.is_dir = lazy_is_dir,
 	.stat = lazy_stat,
 	.open = lazy_open,
 	.part = lazy_part,

@@ -6,14 +6,22 @@
 
 #include "view/file.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #define DIGITS 10
 
 void bfs_number_name(uint64_t n, char *name)
 {
-	snprintf(name, 21, "%0*" PRIu64, DIGITS, n);
+	char digits[20];
+	size_t len = 0, i;
+
+	do {
+		digits[len++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	while (len < DIGITS)
+		digits[len++] = '0';
+	for (i = 0; i < len; i++)
+		name[i] = digits[len - 1 - i];
+	name[len] = '\0';
 }
 
 bool bfs_number_parse(const char *name, size_t len, uint64_t *ret_n)

@@ -104,6 +104,7 @@ const struct bfs_view bfs_view_raw = {
 	.roots = raw_roots,
 	.lookup = raw_lookup,
 	.list = raw_list,
+	.is_dir = is_dir,
 	.stat = raw_stat,
 	.open = raw_open,
 	.part = raw_part,

@@ -87,8 +87,10 @@ uint64_t bfs_tree_id(struct bfs_tree *tree, const struct bfs_place *place)
 {
 	uint64_t parent = 0;
 
+	if (!place->child)
+		return node_id(0, &place->node);
 	pthread_mutex_lock(&tree->lock);
-	if (place->child && place->child <= tree->n)
+	if (place->child <= tree->n)
 		parent = tree->list[place->child - 1].id;
 	pthread_mutex_unlock(&tree->lock);
 	return node_id(parent, &place->node);

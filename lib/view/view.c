@@ -508,6 +508,17 @@ void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		row->stat(file, node, ret_attr);
 }
 
+bool bfs_file_is_dir(struct bfs_file *file, const struct bfs_node *node)
+{
+	const struct bfs_view *row = find_row(file, node);
+	struct bfs_attr attr;
+
+	if (row && row->is_dir)
+		return row->is_dir(node);
+	bfs_file_stat(file, node, &attr);
+	return attr.is_dir;
+}
+
 enum bfs_err bfs_file_open(struct bfs_file *file, const struct bfs_node *node,
 			   struct bfs_diag *diag)
 {

@@ -94,6 +94,9 @@ struct bfs_view {
 	 * name holds BFS_NAME_MAX + 1 bytes. Constant time. */
 	bool (*list)(struct bfs_file *file, const struct bfs_node *dir,
 		     uint64_t pos, char *name, struct bfs_node *ret_node);
+	/* Whether an entry is a directory; NULL: stat tells. For views of
+	 * many entries, whose sizes would have to be looked for. */
+	bool (*is_dir)(const struct bfs_node *node);
 	/* Never fails: a size that cannot be known is 0, and then open does. */
 	void (*stat)(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr);
@@ -144,6 +147,7 @@ bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
 		   uint64_t pos, char *name, struct bfs_node *ret_node);
 void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		   struct bfs_attr *ret_attr);
+bool bfs_file_is_dir(struct bfs_file *file, const struct bfs_node *node);
 enum bfs_err bfs_file_open(struct bfs_file *file, const struct bfs_node *node,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -148,14 +148,16 @@ bool bfs_file_xattr(struct bfs_file *file, const struct bfs_node *node,
 		if (i >= BFS_ARRAY_LEN(frame_names))
 			return false;
 		*ret_name = frame_names[i];
-		*ret_len = frame_value(file, frame_names[i] + strlen(PREFIX),
-				       value);
+		if (value)
+			*ret_len = frame_value(file, frame_names[i] +
+					       strlen(PREFIX), value);
 		return true;
 	}
 	if (i > 0 || node->view >= bfs_n_views ||
 	    bfs_views[node->view] != &bfs_view_chunks || node->kind == 0)
 		return false;
 	*ret_name = PREFIX "chunk";
-	*ret_len = chunk_value(file, node->index, value);
+	if (value)
+		*ret_len = chunk_value(file, node->index, value);
 	return true;
 }

@@ -11,7 +11,8 @@
 #define BFS_XATTR_MAX 1024	/* bytes of a value */
 
 /* Attribute i (0, 1, ...) of an entry; false at the end. An attribute that
- * does not apply has *ret_len 0. value holds BFS_XATTR_MAX bytes. */
+ * does not apply has *ret_len 0. value holds BFS_XATTR_MAX bytes, or it and
+ * ret_len are NULL: nothing but the name is given then. */
 bool bfs_file_xattr(struct bfs_file *file, const struct bfs_node *node,
 		    size_t i, const char **ret_name, char *value,
 		    size_t *ret_len);

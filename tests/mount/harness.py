@@ -112,6 +112,19 @@ class Mount:
     def log_lines(self, text):
         return [line for line in self.log().splitlines() if text in line]
 
+    def counts(self):
+        """What the daemon has read and written: each answer to the kernel
+        is one write, each request and each look into a file a read."""
+        with open(f"/proc/{self.process.pid}/io", encoding="ascii") as file:
+            return {key: int(value) for key, value in
+                    (line.split(":") for line in file)}
+
+    def memory(self):
+        """Bytes of memory that the daemon takes."""
+        with open(f"/proc/{self.process.pid}/statm",
+                  encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
     def end(self, how=signal.SIGTERM):
         """Ends it by a signal; the exit status."""
         if self.process.poll() is None:
@@ -206,6 +219,19 @@ def as_user(user, call):
         finally:
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def needs_root():
+    if os.geteuid() != 0:
+        raise Skip("this check runs as root")
+
+
+def needs_reach():
+    """The program must be within reach of other users."""
+    needs_root()
+    if as_user(NOBODY, lambda: os.close(os.open(BLOSCFS,
+                                                os.O_RDONLY))):
+        raise Skip("others cannot reach the program")
 
 
 def main(tests):

@@ -8,7 +8,8 @@ import stat
 import harness
 import namespace
 import samples
-from harness import NOBODY, Mount, as_user, equal, run
+from harness import (NOBODY, Mount, as_user, equal, needs_reach, needs_root,
+                     run)
 from namespace import covered
 
 DATA = samples.noise(50000)
@@ -32,19 +33,6 @@ def make_source(work, owner=None):
     return source
 
 
-def needs_root():
-    if os.geteuid() != 0:
-        raise harness.Skip("this check runs as root")
-
-
-def needs_reach():
-    """The program must be within reach of other users."""
-    needs_root()
-    if as_user(NOBODY, lambda: os.close(os.open(harness.BLOSCFS,
-                                                os.O_RDONLY))):
-        raise harness.Skip("others cannot reach the program")
-
-
 def an_ordinary_user_mounts_and_reads(work):
     needs_reach()
     source = make_source(work)
@@ -63,6 +51,21 @@ def an_ordinary_user_mounts_and_reads(work):
               errno.EACCES, "errno of open")
         equal(mount.end(), 0, "exit")
         equal(harness.mounted(mount.point), None)
+
+
+def access_says_who_may_read_the_source(work):
+    needs_reach()
+    source = make_source(work)
+    os.chmod(source + "/plain", 0o600)
+    with Mount(work, source, user=NOBODY) as mount:
+        def ask():
+            for name, wanted in (("plain", False), ("shut.b2frame", False),
+                                 ("open.b2frame", True), ("", True)):
+                if os.access(mount.path(name), os.R_OK) != wanted:
+                    raise OSError(errno.EEXIST, name)
+            os.stat(mount.path("plain"))
+
+        equal(as_user(NOBODY, ask), 0, "errno")
 
 
 def an_ordinary_user_goes_to_the_background_and_unmounts(work):
@@ -183,6 +186,7 @@ if __name__ == "__main__":
     namespace.enter()
     harness.main([
         an_ordinary_user_mounts_and_reads,
+        access_says_who_may_read_the_source,
         an_ordinary_user_goes_to_the_background_and_unmounts,
         an_ordinary_user_is_told_what_is_missing,
         where_it_is_permitted_a_user_lets_others_in,

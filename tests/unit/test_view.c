@@ -203,6 +203,7 @@ static void walk(struct bfs_file *file, const struct bfs_node *dir,
 		assert_true(bfs_file_list(file, dir, n / 2, again, &found));
 		assert_true(n / 2 == n || strcmp(name, again) != 0);
 		bfs_file_stat(file, &node, &attr);
+		assert_int_equal(bfs_file_is_dir(file, &node), attr.is_dir);
 		if (attr.is_dir)
 			walk(file, &node, visit, arg);
 		else
