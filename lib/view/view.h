@@ -51,6 +51,7 @@ enum bfs_text_slot {
 	BFS_TEXT_META,
 	BFS_TEXT_VLMETA,
 	BFS_TEXT_NPY,
+	BFS_TEXT_MAP,
 	BFS_N_TEXTS
 };
 

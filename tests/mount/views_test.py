@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Views about chunks, which appear when they are named: the table."""
+"""Views about chunks, which appear when they are named: table and map."""
 import errno
 import json
 import os
+import struct
+import xml.etree.ElementTree as xml
 
 import harness
 import samples
@@ -111,9 +113,92 @@ def a_lost_source_is_an_error_and_no_damage(work):
         os.close(fd)
 
 
+def picture(path):
+    """The root element, after a look at size and form."""
+    size = os.stat(path).st_size
+    data = harness.read(path)
+    equal(size, len(data), f"size of {path}")
+    assert size < 200000, f"{path} has {size} bytes"
+    root = xml.fromstring(data.decode("ascii"))
+    equal(root.tag, "{http://www.w3.org/2000/svg}svg")
+    tags = {element.tag.split("}")[1] for element in root.iter()}
+    assert tags <= {"svg", "title", "defs", "pattern", "path", "text", "g",
+                    "rect"}, tags
+    width, height = (float(root.get(key)) for key in ("width", "height"))
+    for cell in root.findall(".//{*}rect"):
+        x, y, w, h = (float(cell.get(key))
+                      for key in ("x", "y", "width", "height"))
+        assert 0 < x and x + w <= width and 0 < y and y + h <= height, \
+            f"a cell of {path} lies outside"
+        assert cell.find("{*}title").text, f"a cell of {path} is untold"
+    return root
+
+
+def words(root):
+    return [text.text for text in root.findall(".//{*}text")]
+
+
+def counted(root, kind):
+    found = [text for text in words(root) if text.startswith(kind + ": ")]
+    equal(len(found), 1, f"texts on {kind}")
+    return int(found[0].split(": ")[1])
+
+
+def maps_of_all_samples_are_pictures_of_their_chunks(work):
+    seen = 0
+    with Mount(work, harness.DATA, "--views=info,table,map") as mount:
+        for folder, info in containers(mount):
+            if info["format"] == "b2z":
+                assert not os.path.exists(folder + "/map.svg"), folder
+                continue
+            root = picture(folder + "/map.svg")
+            cells = len(root.findall("{*}rect"))
+            assert min(info["nchunks"], 512) <= cells <= 1024 or \
+                cells == info["nchunks"], f"{cells} cells in {folder}"
+            rows = table(folder)
+            equal(counted(root, "special"),
+                  sum(row["status"] == "good" and row["special"] != "-"
+                      for row in rows), f"special chunks of {folder}")
+            for status in ("damaged", "unsupported"):
+                equal(counted(root, status),
+                      sum(row["status"] == status for row in rows),
+                      f"{status} chunks of {folder}")
+            seen += 1
+        equal(mount.process.poll(), None, "the daemon's status")
+    assert seen > 100, seen
+
+
+def a_map_of_very_many_chunks_is_small_and_says_what_it_left_out(work):
+    n = 100000
+    chunks = [samples.chunk(DATA[i:i + 8]) for i in range(n)]
+    entries = [40 * i for i in range(n)]
+    zeros = struct.unpack("<q", b"\0" * 7 + b"\x81")[0]
+    entries[20000:30000] = [zeros] * 10000
+    path = os.path.join(work, "many.b2frame")
+    harness.write(path, samples.assemble(bytes(8 * n), 8, chunks, entries,
+                                         False))
+    with Mount(work, path, "--views=map,table") as mount:
+        root = picture(mount.path("map.svg"))
+        told = [text for text in words(root) if "sampled: " in text]
+        equal(len(told), 1, "mentions of samples")
+        looks = int(told[0].split("sampled: ")[1].split(" ")[0])
+        assert 8000 < looks <= 16384, told
+        equal(counted(root, "stored") + counted(root, "special"), looks)
+        hatched = [cell.find("{*}title").text
+                   for cell in root.findall(".//{*}rect")
+                   if cell.get("fill") == "url(#s)"]
+        assert 100 <= len(hatched) <= 103, len(hatched)
+        equal(os.stat(mount.path("chunks.tsv")).st_size, LINE * (n + 1))
+        with open(mount.path("chunks.tsv"), "rb", buffering=0) as file:
+            line = os.pread(file.fileno(), LINE, LINE * n).split()
+        equal(line[:4], [b"99999", b"%d" % (97 + 40 * 99999), b"40", b"8"])
+
+
 if __name__ == "__main__":
     harness.main([
         tables_of_all_samples_say_what_their_chunks_are,
         a_line_is_found_by_its_number,
         a_lost_source_is_an_error_and_no_damage,
+        maps_of_all_samples_are_pictures_of_their_chunks,
+        a_map_of_very_many_chunks_is_small_and_says_what_it_left_out,
     ])

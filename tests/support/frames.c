@@ -212,6 +212,21 @@ enum bfs_err frames_try_open(const struct frame_bytes *bytes,
 	return err;
 }
 
+struct bfs_file *frames_open_with(const struct frame_bytes *bytes,
+				  const char *views)
+{
+	struct bfs_source *source;
+	struct bfs_file *file;
+	struct bfs_diag diag;
+
+	assert_int_equal(bfs_source_memory(bytes->p, bytes->len, false,
+					   &source, &diag), BFS_OK);
+	assert_int_equal(frames_open_source(source, views, NULL, &file,
+					    &diag), BFS_OK);
+	bfs_source_unref(source);
+	return file;
+}
+
 struct bfs_file *frames_open(const struct frame_bytes *bytes)
 {
 	struct bfs_file *file;

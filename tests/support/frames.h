@@ -71,6 +71,9 @@ enum bfs_err frames_open_source(struct bfs_source *source, const char *views,
 enum bfs_err frames_try_open(const struct frame_bytes *bytes,
 			     struct bfs_file **ret_file);
 struct bfs_file *frames_open(const struct frame_bytes *bytes);
+/* The same with a list of views. */
+struct bfs_file *frames_open_with(const struct frame_bytes *bytes,
+				  const char *views);
 /* Four chunks, the second of them zeros, with all odd metalayers. */
 struct frame_input frames_rich_input(void);
 struct bfs_file *frames_open_rich(struct frame_bytes *ret_bytes);

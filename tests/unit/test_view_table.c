@@ -18,20 +18,6 @@
 #define N_FIELDS 9
 #define CHUNK 1000
 
-static struct bfs_file *open_table(const struct frame_bytes *bytes)
-{
-	struct bfs_source *source;
-	struct bfs_file *file;
-	struct bfs_diag diag;
-
-	assert_int_equal(bfs_source_memory(bytes->p, bytes->len, false,
-					   &source, &diag), BFS_OK);
-	assert_int_equal(frames_open_source(source, "table", NULL, &file,
-					    &diag), BFS_OK);
-	bfs_source_unref(source);
-	return file;
-}
-
 static struct frame_input some_input(size_t n_chunks)
 {
 	return (struct frame_input){
@@ -83,7 +69,7 @@ static void a_line_tells_what_a_chunk_is(void **state)
 	in.special[2] = 0x82;
 	in.special[3] = 0x84;
 	bytes = frames_build(&in);
-	file = open_table(&bytes);
+	file = frames_open_with(&bytes, "table");
 	table = (char *)frames_read(file, "chunks.tsv", &len);
 	assert_int_equal(len, 6 * LINE);
 	expect_line(table, 0, "chunk offset cbytes nbytes codec filters "
@@ -109,7 +95,7 @@ static void a_damaged_header_costs_its_own_line(void **state)
 	memset(bytes.p + 97 + 1032, 0xff, 16);		/* no header */
 	bytes.p[97 + 2 * 1032 + 4]--;			/* a byte less */
 	bytes.p[97 + 2 * 1032 + 12]--;
-	file = open_table(&bytes);
+	file = frames_open_with(&bytes, "table");
 	table = (char *)frames_read(file, "chunks.tsv", &len);
 	assert_int_equal(len, 5 * LINE);
 	expect_line(table, 1, "0 97 1032 1000 blosclz - - 4 good");
@@ -136,7 +122,7 @@ static void what_this_build_lacks_is_unsupported(void **state)
 	second[2] = 0x05 | 1 << 5;
 	memset(second + 16, 2, 6);
 	second[16] = 200;
-	file = open_table(&bytes);
+	file = frames_open_with(&bytes, "table");
 	table = (char *)frames_read(file, "chunks.tsv", &len);
 	expect_line(table, 1, "0 97 1032 1000 codec-201 - - 4 unsupported");
 	expect_line(table, 2, "1 1129 1032 1000 lz4 "
@@ -150,7 +136,7 @@ static void any_range_is_the_same_bytes(void **state)
 {
 	struct frame_input in = some_input(90);
 	struct frame_bytes bytes = frames_build(&in);
-	struct bfs_file *file = open_table(&bytes);
+	struct bfs_file *file = frames_open_with(&bytes, "table");
 	uint32_t seed = 5;
 	uint8_t *table, buf[1500];
 	struct bfs_node node;
@@ -181,7 +167,7 @@ static void a_frame_without_chunks_has_names_alone(void **state)
 	struct frame_input in = { .typesize = 1, .chunksize = 100,
 				  .blocksize = 100 };
 	struct frame_bytes bytes = frames_build(&in);
-	struct bfs_file *file = open_table(&bytes);
+	struct bfs_file *file = frames_open_with(&bytes, "table");
 	char *table;
 	size_t len;
 
@@ -199,7 +185,7 @@ static void the_size_is_known_for_any_number_of_chunks(void **state)
 {
 	struct frame_input in = some_input(3);
 	struct frame_bytes bytes = frames_build(&in);
-	struct bfs_file *file = open_table(&bytes);
+	struct bfs_file *file = frames_open_with(&bytes, "table");
 	struct bfs_frame *frame = file->array->frame;
 	uint64_t n_chunks = frame->n_chunks;
 	struct bfs_diag diag = { 0 };
