@@ -540,7 +540,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 	int status = 0;
 
 	*opts = (struct opts){
-		.form = FORM_MOUNT, .words = argv, .readahead = 1 << 20,
+		.form = FORM_MOUNT, .words = argv,
 		.attr_timeout = -1, .log_level = LEVEL_NOTICE,
 		.notify_fd = -1,
 	};

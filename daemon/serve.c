@@ -356,7 +356,7 @@ static void raise_readahead(const struct serve *serve)
 		return;
 	status = mount_set_readahead(serve->major, serve->minor, len);
 	if (status)
-		log_msg(LEVEL_INFO, "the read-ahead stays at the kernel's "
+		log_msg(LEVEL_WARN, "the read-ahead stays at the kernel's "
 			"default: %s", strerror(-status));
 }
 

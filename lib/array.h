@@ -62,10 +62,13 @@ struct bfs_stream {
 	uint64_t index;
 };
 
-/* A reader that may be sequential. */
+/* A reader that may be sequential, or step through an array. */
 struct bfs_reader {
 	struct bfs_stream stream;
 	uint64_t next;			/* where it should go on */
+	uint64_t last, len;		/* its last read */
+	uint64_t step;			/* from read to read */
+	unsigned n_steps;		/* of this length in a row */
 	uint64_t ahead;			/* being decoded up to here */
 	uint64_t used;			/* 0 = free */
 	uint64_t number;		/* of the reader in this slot */

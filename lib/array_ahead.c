@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * array_ahead.c - sequential readers: recognised by where their reads begin,
- * helped by decoding what comes next in a thread of the pool.
+ * array_ahead.c - threads of the pool decode what a reader in order, or in
+ * equal steps, will want next, and the later parts of very large requests.
  *
- * A reader is known by its stream and the place where its next read should
- * begin; requests of one reader arrive out of order, within a window. A job
- * decodes into the cache and keeps nothing; the array counts its jobs, and
- * closing waits for them.
+ * A job decodes into the cache and keeps nothing; the array counts its jobs,
+ * and closing waits for them.
  */
 #include "array_priv.h"
 
@@ -15,15 +13,16 @@
 
 #include <stdatomic.h>
 
-/* How far reads of one reader may be out of order. */
-#define WINDOW (UINT64_C(2) << 20)
-/* In a row before a reader counts as sequential. */
-#define RUN 3
 /* Decoded ahead of a reader, if blocks are not larger, and in one step. */
 #define AHEAD (UINT64_C(2) << 20)
 #define STEP (UINT64_C(256) << 10)
 /* Requests from here on need no help. */
 #define LARGE (UINT64_C(512) << 10)
+/* Reads ahead of a reader that steps. */
+#define STEPS 16
+/* What a thread must find to decode to be worth its wake-up. */
+#define SHARE (UINT64_C(1) << 20)
+#define MAX_SHARES 16
 
 /* One reader being kept ahead of. The job stays as long as the reader comes
  * on: starting another costs a wake-up. */
@@ -49,56 +48,6 @@ void bfs_ahead_release(struct bfs_ahead *ahead)
 	pthread_mutex_unlock(&ahead->lock);
 	pthread_cond_destroy(&ahead->done);
 	pthread_mutex_destroy(&ahead->lock);
-}
-
-static bool same_stream(const struct bfs_stream *a, const struct bfs_stream *b)
-{
-	return a->kind == b->kind && a->index == b->index;
-}
-
-/* With the lock held: the reader whose next read this may be, or the slot
- * that was not used for longest. */
-static struct bfs_reader *find_reader(struct bfs_ahead *ahead,
-				      const struct bfs_stream *stream,
-				      uint64_t off, bool *ret_known)
-{
-	struct bfs_reader *oldest = &ahead->readers[0];
-	unsigned i;
-
-	*ret_known = false;
-	for (i = 0; i < BFS_READERS; i++) {
-		struct bfs_reader *r = &ahead->readers[i];
-
-		if (r->used && same_stream(&r->stream, stream) &&
-		    off + WINDOW >= r->next && off <= r->next + WINDOW) {
-			*ret_known = true;
-			return r;
-		}
-		if (r->used < oldest->used)
-			oldest = r;
-	}
-	return oldest;
-}
-
-/* With the lock held: takes note of a read. */
-static struct bfs_reader *note_read(struct bfs_ahead *ahead,
-				    const struct bfs_stream *stream,
-				    uint64_t off, size_t len)
-{
-	bool known;
-	struct bfs_reader *r = find_reader(ahead, stream, off, &known);
-
-	r->used = ++ahead->clock;
-	if (!known)
-		*r = (struct bfs_reader){ .stream = *stream, .next = off,
-					  .used = r->used,
-					  .number = r->used };
-	/* Reads that only fill the gap behind do not count. */
-	if (off + len > r->next) {
-		r->run = off <= r->next ? r->run + 1 : r->run / 2;
-		r->next = off + len;
-	}
-	return r;
 }
 
 static void fetch_linear(struct bfs_array *a, uint64_t id, uint32_t pos,
@@ -129,7 +78,7 @@ static void fetch_linear(struct bfs_array *a, uint64_t id, uint32_t pos,
 	bfs_chunk_unref(plan.chunk);
 }
 
-static void run_linear(struct job *j, uint64_t off, uint64_t last)
+static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 {
 	struct bfs_frame *f = j->array->frame;
 	uint64_t n, begin, end;
@@ -151,9 +100,8 @@ static void run_linear(struct job *j, uint64_t off, uint64_t last)
 	}
 }
 
-static void run_tiles(struct job *j, uint64_t off, uint64_t last)
+static void fetch_tiles(struct bfs_array *a, uint64_t off, uint64_t last)
 {
-	struct bfs_array *a = j->array;
 	struct bfs_nd_walk walk;
 	struct bfs_nd_piece piece;
 	struct bfs_cache_pin pin;
@@ -194,28 +142,65 @@ static uint64_t ahead_len(const struct bfs_array *a)
 	return bfs_min(len, a->engine->budget_len / 8);
 }
 
+static bool next_in_order(const struct job *j, struct bfs_reader *r,
+			  uint64_t *ret_off, uint64_t *ret_last)
+{
+	uint64_t off = bfs_max(r->next, r->ahead);
+	uint64_t last = bfs_min(j->stream_len, r->next + ahead_len(j->array));
+
+	last = bfs_min(last, off + STEP);
+	if (off >= last)
+		return false;
+	r->ahead = last;
+	*ret_off = off;
+	*ret_last = last;
+	return true;
+}
+
+/* How many reads to be ahead. */
+static uint64_t count_steps(const struct bfs_array *a,
+			    const struct bfs_reader *r)
+{
+	uint64_t len = bfs_max(r->len, a->frame->blocksize);
+
+	return bfs_max(1, bfs_min(STEPS, ahead_len(a) / bfs_max(1, len)));
+}
+
+/* Where a reader that steps is not ahead yet. */
+static uint64_t next_place(const struct bfs_reader *r)
+{
+	return r->ahead > r->last && (r->ahead - r->last) % r->step == 0 ?
+	       r->ahead : r->last + r->step;
+}
+
+static bool next_in_steps(const struct job *j, struct bfs_reader *r,
+			  uint64_t *ret_off, uint64_t *ret_last)
+{
+	uint64_t off = next_place(r);
+
+	if (off >= j->stream_len ||
+	    (off - r->last) / r->step > count_steps(j->array, r))
+		return false;
+	r->ahead = off + r->step;
+	*ret_off = off;
+	*ret_last = off + bfs_min(r->len, j->stream_len - off);
+	return true;
+}
+
 /* The next step of a job; false when the reader is gone or far behind. */
 static bool next_step(struct job *j, uint64_t *ret_off, uint64_t *ret_last)
 {
 	struct bfs_ahead *ahead = &j->array->ahead;
 	struct bfs_reader *r = j->reader;
-	uint64_t off, last;
-	bool more;
+	bool same, more = false;
 
 	pthread_mutex_lock(&ahead->lock);
-	more = r->number == j->number && r->run >= RUN;
-	if (more) {
-		off = bfs_max(r->next, r->ahead);
-		last = bfs_min(j->stream_len, r->next + ahead_len(j->array));
-		last = bfs_min(last, off + STEP);
-		more = off < last;
-		if (more) {
-			r->ahead = last;
-			*ret_off = off;
-			*ret_last = last;
-		}
-	}
-	if (!more && r->number == j->number)
+	same = r->number == j->number;
+	if (same && bfs_reader_is_sequential(r))
+		more = next_in_order(j, r, ret_off, ret_last);
+	else if (same && bfs_reader_is_stepping(r))
+		more = next_in_steps(j, r, ret_off, ret_last);
+	if (!more && same)
 		r->busy = false;
 	if (!more && --ahead->n_jobs == 0)
 		pthread_cond_broadcast(&ahead->done);
@@ -230,7 +215,7 @@ static void run_job(void *arg)
 
 	while (next_step(j, &off, &last)) {
 		if (j->stream.kind == BFS_STREAM_DATA && j->array->has_nd)
-			run_tiles(j, off, last);
+			fetch_tiles(j->array, off, last);
 		else
 			run_linear(j, off, last);
 	}
@@ -258,6 +243,22 @@ static void start_job(struct bfs_array *a, struct bfs_reader *r,
 	pthread_mutex_unlock(&a->ahead.lock);
 }
 
+/* Half of the distance is left before a job is worth it again. Large requests
+ * in order come several at a time and keep all CPUs busy as it is. */
+static bool wants_job(const struct bfs_array *a, const struct bfs_reader *r,
+		      uint64_t stream_len)
+{
+	if (r->busy)
+		return false;
+	if (bfs_reader_is_sequential(r))
+		return r->len < LARGE && r->next < stream_len &&
+		       r->ahead < r->next + ahead_len(a) / 2 &&
+		       r->ahead < stream_len;
+	return bfs_reader_is_stepping(r) && next_place(r) < stream_len &&
+	       (next_place(r) - r->last) / r->step <=
+	       (count_steps(a, r) + 1) / 2;
+}
+
 bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 		    uint64_t off, size_t len, uint64_t stream_len)
 {
@@ -271,13 +272,9 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 	    stream->kind != BFS_STREAM_CHUNK)
 		return false;
 	pthread_mutex_lock(&ahead->lock);
-	r = note_read(ahead, stream, off, len);
-	sequential = r->run >= RUN;
-	/* Half of the distance is left before a job is worth it again. Large
-	 * requests come several at a time and keep all CPUs busy as it is. */
-	start = sequential && !r->busy && len < LARGE &&
-		r->next < stream_len &&
-		r->ahead < r->next + ahead_len(a) / 2 && r->ahead < stream_len;
+	r = bfs_reader_note(ahead, stream, off, len);
+	sequential = bfs_reader_is_sequential(r);
+	start = wants_job(a, r, stream_len);
 	if (start) {
 		r->busy = true;
 		number = r->number;
@@ -287,4 +284,76 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 	if (start)
 		start_job(a, r, number, stream, stream_len);
 	return sequential;
+}
+
+/* A part of a large request. */
+struct share {
+	struct bfs_array *array;
+	uint64_t off, last;
+};
+
+static void end_share(struct bfs_array *a)
+{
+	pthread_mutex_lock(&a->ahead.lock);
+	if (--a->ahead.n_jobs == 0)
+		pthread_cond_broadcast(&a->ahead.done);
+	pthread_mutex_unlock(&a->ahead.lock);
+}
+
+static void run_share(void *arg)
+{
+	struct share *share = arg;
+
+	fetch_tiles(share->array, share->off, share->last);
+	end_share(share->array);
+	bfs_free(share);
+}
+
+static void start_share(struct bfs_array *a, uint64_t off, uint64_t last)
+{
+	struct share *share = bfs_alloc(sizeof(*share));
+
+	pthread_mutex_lock(&a->ahead.lock);
+	a->ahead.n_jobs++;
+	pthread_mutex_unlock(&a->ahead.lock);
+	if (share) {
+		*share = (struct share){ a, off, last };
+		if (bfs_pool_submit(a->engine->pool, run_share, share))
+			return;
+		bfs_free(share);
+	}
+	end_share(a);
+}
+
+/* Bytes to be decoded for a range; what is enough is not counted further. */
+static uint64_t count_missing(struct bfs_array *a, uint64_t off, size_t len,
+			      uint64_t enough)
+{
+	struct bfs_nd_walk walk;
+	struct bfs_nd_piece piece;
+	uint64_t sum = 0;
+
+	bfs_nd_walk_init(&walk, &a->nd, off, len);
+	while (sum < enough && bfs_nd_walk_next(&walk, &piece)) {
+		struct bfs_cache_key key = { a->gen, piece.chunk,
+					     piece.block };
+
+		if (!bfs_cache_has(a->engine->cache, &key))
+			sum += a->nd.block_len;
+	}
+	return sum;
+}
+
+void bfs_ahead_share(struct bfs_array *a, uint64_t off, size_t len)
+{
+	uint64_t n, i, most = bfs_min(a->engine->n_threads, MAX_SHARES);
+
+	/* Few blocks can be behind so little; of many the cache could not
+	 * hold the later ones until they are asked for. */
+	if (a->plain || most < 2 || len < a->nd.block_len / 4)
+		return;
+	n = count_missing(a, off, len, bfs_min(most * SHARE,
+				a->engine->budget_len / 2)) / SHARE;
+	for (i = 1; i < n; i++)
+		start_share(a, off + len * i / n, off + len * (i + 1) / n);
 }

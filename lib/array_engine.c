@@ -33,6 +33,8 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 		bfs_free(e);
 		return err;
 	}
+	e->n_threads = options->n_threads ? options->n_threads :
+					    bfs_pool_cpus();
 	e->budget_len = options->cache_len ? options->cache_len :
 					     DEFAULT_CACHE;
 	pthread_mutex_init(&e->scratch_lock, NULL);

@@ -132,6 +132,7 @@ enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
 
 	b.max = (size_t)bfs_max(1, bfs_min(BFS_FETCH_MAX,
 					   BATCH_LEN / array->nd.block_len));
+	bfs_ahead_share(array, off, len);
 	bfs_nd_walk_init(&walk, &array->nd, off, len);
 	while (err == BFS_OK && bfs_nd_walk_next(&walk, &piece))
 		err = take_piece(&b, &piece);

@@ -41,6 +41,7 @@ struct bfs_plan_shard {
 struct bfs_engine {
 	struct bfs_cache *cache;
 	struct bfs_pool *pool;		/* decodes ahead */
+	unsigned n_threads;		/* of the pool, at most */
 	uint64_t budget_len;		/* of the cache */
 	struct bfs_plan_shard plans[BFS_PLAN_SHARDS];
 
@@ -60,6 +61,17 @@ void bfs_ahead_release(struct bfs_ahead *ahead);
  * and starts decoding what comes next. True for a sequential reader. */
 bool bfs_ahead_note(struct bfs_array *array, const struct bfs_stream *stream,
 		    uint64_t off, size_t len, uint64_t stream_len);
+/* Before a range of a tiled array is gathered: where that takes very many
+ * blocks, other threads begin with the later parts of it. */
+void bfs_ahead_share(struct bfs_array *array, uint64_t off, size_t len);
+
+/* With ahead's lock held: takes note of a read; its reader. */
+struct bfs_reader *bfs_reader_note(struct bfs_ahead *ahead,
+				   const struct bfs_stream *stream,
+				   uint64_t off, size_t len);
+bool bfs_reader_is_sequential(const struct bfs_reader *reader);
+/* Reads of one length at equal distances, with gaps between. */
+bool bfs_reader_is_stepping(const struct bfs_reader *reader);
 
 /* A scratch for this thread until it is given back; NULL: no memory. */
 struct bfs_scratch *bfs_engine_take_scratch(struct bfs_engine *engine);

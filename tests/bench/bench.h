@@ -56,5 +56,16 @@ struct bench_library bench_find_blosc1(void);
 /* Opens a frame with c-blosc2 and reads its first item; seconds, or < 0
  * where that library is not there. */
 double bench_open_blosc2(const char *path, uint8_t *first);
+/* A frame kept open, or NULL where the library is not there; a range of its
+ * items. */
+void *bench_frame_blosc2(const char *path);
+bool bench_items_blosc2(void *schunk, int64_t start, int64_t stop,
+			uint8_t *dst);
+/* Seconds for each chunk of a frame, one after the other in one thread. */
+double bench_all_blosc2(const char *path, uint64_t len, uint64_t chunk_len);
+/* Seconds for a box of a 3-d array of one path, opened at the first call;
+ * < 0 where the library is not there. */
+double bench_slice_blosc2(const char *path, const int64_t *start,
+			  const int64_t *stop, uint8_t *dst, size_t len);
 
 #endif

@@ -44,7 +44,13 @@ static struct {
 			  int32_t room);
 	void *(*open)(const char *path);
 	int (*slice)(void *schunk, int64_t start, int64_t stop, void *dst);
+	int (*chunk)(void *schunk, int64_t n, void *dst, int32_t room);
 	int (*close)(void *schunk);
+	int (*open_array)(const char *path, void **ret_array);
+	int (*slice_array)(const void *array, const int64_t *start,
+			   const int64_t *stop, void *dst,
+			   const int64_t *shape, int64_t room);
+	int (*close_array)(void *array);
 } b2;
 
 static bool load_blosc2(void)
@@ -70,8 +76,13 @@ static bool load_blosc2(void)
 	    !find(b2.lib, "blosc2_decompress", &b2.decompress) ||
 	    !find(b2.lib, "blosc2_schunk_open", &b2.open) ||
 	    !find(b2.lib, "blosc2_schunk_get_slice_buffer", &b2.slice) ||
+	    !find(b2.lib, "blosc2_schunk_decompress_chunk", &b2.chunk) ||
 	    !find(b2.lib, "blosc2_schunk_free", &b2.close))
 		bench_die("this libblosc2 lacks a call");
+	if (!find(b2.lib, "b2nd_open", &b2.open_array) ||
+	    !find(b2.lib, "b2nd_get_slice_cbuffer", &b2.slice_array) ||
+	    !find(b2.lib, "b2nd_free", &b2.close_array))
+		b2.open_array = NULL;
 	b2.init();
 	return true;
 }
@@ -128,6 +139,59 @@ double bench_open_blosc2(const char *path, uint8_t *first)
 	if (!schunk || b2.slice(schunk, 0, 1, first) < 0)
 		bench_die("c-blosc2 cannot read the frame");
 	b2.close(schunk);
+	return bench_wall() - begin;
+}
+
+void *bench_frame_blosc2(const char *path)
+{
+	return load_blosc2() ? b2.open(path) : NULL;
+}
+
+bool bench_items_blosc2(void *schunk, int64_t start, int64_t stop,
+			uint8_t *dst)
+{
+	return b2.slice(schunk, start, stop, dst) >= 0;
+}
+
+double bench_all_blosc2(const char *path, uint64_t len, uint64_t chunk_len)
+{
+	uint8_t *dst = malloc(chunk_len);
+	void *schunk;
+	double begin;
+
+	b2.set_threads(1);
+	schunk = b2.open(path);
+	if (!schunk || !dst)
+		bench_die("c-blosc2 cannot open the frame");
+	memset(dst, 1, chunk_len);
+	begin = bench_wall();
+	for (uint64_t n = 0; n * chunk_len < len; n++)
+		if (b2.chunk(schunk, (int64_t)n, dst, (int32_t)chunk_len) < 0)
+			bench_die("c-blosc2 cannot read the frame");
+	begin = bench_wall() - begin;
+	b2.close(schunk);
+	free(dst);
+	return begin;
+}
+
+double bench_slice_blosc2(const char *path, const int64_t *start,
+			  const int64_t *stop, uint8_t *dst, size_t len)
+{
+	static void *array;
+	static const char *opened;
+	int64_t shape[3];
+	double begin;
+
+	if (!load_blosc2() || !b2.open_array)
+		return -1;
+	if (!opened && b2.open_array(path, &array) < 0)
+		bench_die("c-blosc2 cannot open the array");
+	opened = path;
+	for (int d = 0; d < 3; d++)
+		shape[d] = stop[d] - start[d];
+	begin = bench_wall();
+	if (b2.slice_array(array, start, stop, dst, shape, (int64_t)len) < 0)
+		bench_die("c-blosc2 cannot read the slice");
 	return bench_wall() - begin;
 }
 

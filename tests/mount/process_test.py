@@ -317,7 +317,7 @@ def the_read_ahead_is_raised_where_permitted(work):
     with Mount(work, source) as mount:
         device = harness.mounted(mount.point)
         path = f"/sys/class/bdi/{device}/read_ahead_kb"
-        equal(harness.read(path), b"1024\n", "read-ahead")
+        equal(harness.read(path), b"128\n", "the kernel's read-ahead")
     with Mount(work, source, "--readahead=2M") as mount:
         device = harness.mounted(mount.point)
         path = f"/sys/class/bdi/{device}/read_ahead_kb"

@@ -398,89 +398,6 @@ static void pins_give_the_same_bytes_as_reads(void **state)
 	free(out.p);
 }
 
-static bool has_block(struct bfs_array *a, uint64_t chunk, uint64_t block)
-{
-	struct bfs_cache_key key = { a->gen, chunk, block };
-
-	return bfs_cache_has(a->engine->cache, &key);
-}
-
-static void what_a_sequential_reader_wants_next_is_decoded(void **state)
-{
-	struct bfs_engine *e = new_engine(64 << 20);
-	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 1), got[32 << 10];
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
-	size_t off;
-
-	(void)state;
-	for (off = 0; off < 8 * sizeof(got); off += sizeof(got))
-		assert_int_equal(bfs_array_read(a, &data_stream, off, got,
-						sizeof(got), NULL), BFS_OK);
-	bfs_pool_wait(e->pool);
-	assert_true(has_block(a, 0, 3));
-	assert_true(has_block(a, 0, 10));
-	assert_false(has_block(a, 0, 40));
-	/* To the end of one chunk and into the next. */
-	for (off = CHUNK_LEN - 8 * sizeof(got); off < CHUNK_LEN;
-	     off += sizeof(got))
-		assert_int_equal(bfs_array_read(a, &data_stream, off, got,
-						sizeof(got), NULL), BFS_OK);
-	bfs_pool_wait(e->pool);
-	assert_true(has_block(a, 1, 2));
-	bfs_array_close(a);
-	bfs_engine_free(e);
-	free(data);
-	free(out.p);
-}
-
-static void random_reader_makes_nobody_decode_ahead(void **state)
-{
-	static const unsigned blocks[] = { 40, 3, 99, 61, 17, 120, 80, 9 };
-	struct bfs_engine *e = new_engine(64 << 20);
-	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0), got[4096];
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
-	struct bfs_engine_stats stats;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < 8; i++)
-		assert_int_equal(bfs_array_read(a, &data_stream,
-						blocks[i] * BLOCK_LEN + 77,
-						got, 4096, NULL), BFS_OK);
-	bfs_pool_wait(e->pool);
-	bfs_engine_get_stats(e, &stats);
-	assert_int_equal(stats.decoded_len, 8 * BLOCK_LEN);
-	bfs_array_close(a);
-	bfs_engine_free(e);
-	free(data);
-	free(out.p);
-}
-
-static void closing_waits_for_what_is_decoded_ahead(void **state)
-{
-	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_ZSTD, 1), got[32 << 10];
-	int round;
-
-	(void)state;
-	for (round = 0; round < 20; round++) {
-		struct bfs_engine *e = new_engine(64 << 20);
-		struct bfs_array *a = open_bytes(e, out.p, out.len);
-		size_t off;
-
-		for (off = 0; off < 6 * sizeof(got); off += sizeof(got))
-			assert_int_equal(bfs_array_read(a, &data_stream, off,
-							got, sizeof(got),
-							NULL), BFS_OK);
-		bfs_array_close(a);
-		bfs_engine_free(e);
-	}
-	free(data);
-	free(out.p);
-}
-
 /* A 2-d array of 300 x 500 items in chunks of 70 x 90, blocks of 20 x 30,
  * laid out by the formulas of docs/formats/b2nd.md item by item. */
 static void make_tiles(const uint32_t *items, struct build *out)
@@ -700,10 +617,6 @@ int main(void)
 			two_special_chunks_of_a_variable_frame_are_an_error),
 		cmocka_unit_test(changed_file_is_an_error_and_not_other_bytes),
 		cmocka_unit_test(pins_give_the_same_bytes_as_reads),
-		cmocka_unit_test(
-			what_a_sequential_reader_wants_next_is_decoded),
-		cmocka_unit_test(random_reader_makes_nobody_decode_ahead),
-		cmocka_unit_test(closing_waits_for_what_is_decoded_ahead),
 		cmocka_unit_test(array_is_served_in_c_order),
 		cmocka_unit_test(
 			first_caterva_has_little_endian_numbers_and_no_blocks),
