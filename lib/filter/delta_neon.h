@@ -101,6 +101,17 @@ static inline size_t xor_ref_neon(const uint8_t *src, size_t len, uint8_t *dst,
 {
 	size_t i = 0;
 
+	for (; i + 64 <= len; i += 64) {
+		uint8x16_t x[4];
+
+		BFS_UNROLL
+		for (unsigned v = 0; v < 4; v++)
+			x[v] = veorq_u8(vld1q_u8(src + i + v * 16),
+					vld1q_u8(ref + i + v * 16));
+		BFS_UNROLL
+		for (unsigned v = 0; v < 4; v++)
+			vst1q_u8(dst + i + v * 16, x[v]);
+	}
 	for (; i + 16 <= len; i += 16)
 		vst1q_u8(dst + i, veorq_u8(vld1q_u8(src + i),
 					   vld1q_u8(ref + i)));

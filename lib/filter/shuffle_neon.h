@@ -77,44 +77,68 @@ void sum_vectors_neon(uint8x16_t *x, unsigned n, uint8x16_t *carry)
 		x[v] = vaddq_u8(x[v], before);
 }
 
+/* 16 elements of n bytes, the first of them element i. */
+BFS_SIMD_INLINE
+void finish_dense_neon(const struct bfs_planes *p, size_t i, unsigned n,
+		       const uint8x16_t *x, const struct bfs_mixing *mix,
+		       uint8x16_t *carry)
+{
+	uint8x16_t y[16];
+
+	bfs_zip_neon(x, y, n);
+	if (mix->sums)
+		sum_vectors_neon(y, n, carry);
+	BFS_UNROLL
+	for (unsigned v = 0; v < n; v++) {
+		const size_t at = i * n + v * 16;
+
+		if (mix->ref)
+			y[v] = veorq_u8(y[v], vld1q_u8(mix->ref + at));
+		vst1q_u8(p->dst + at, y[v]);
+	}
+}
+
+/* A step of dense_neon: of the shortest elements there are twice as many. */
+BFS_SIMD_INLINE size_t dense_step_neon(size_t n)
+{
+	return n == 2 ? 32 : 16;
+}
+
 /*
- * Weaves at least 16 elements of n bytes and returns how many: all of them,
- * doing some again at the end; or, where sums run on from step to step, those
- * of whole steps.
+ * Weaves elements of n bytes, at least one step of them, and returns how
+ * many: all of them, doing some again at the end; or, where sums run on from
+ * step to step, those of whole steps.
  */
 BFS_SIMD_INLINE
 size_t dense_neon(struct bfs_planes p, unsigned n, struct bfs_mixing mix)
 {
+	const size_t step = dense_step_neon(n);
 	uint8x16_t carry = vdupq_n_u8(0);
 	const uint8_t *plane[16];
 	size_t i;
 
 	bfs_find_planes(&p, &mix, n, plane);
-	for (i = 0; i < p.n; i += 16) {
-		uint8x16_t x[16], y[16];
+	for (i = 0; i < p.n; i += step) {
+		uint8x16_t x[2][16];
 
-		if (i + 16 > p.n) {
+		if (i + step > p.n) {
 			if (mix.sums)
 				break;
-			i = p.n - 16;
+			i = p.n - step;
 		}
 		BFS_UNROLL
 		for (unsigned k = 0; k < n; k++) {
-			x[k] = vld1q_u8(plane[k] + i);
-			if (mix.sums)
-				x[k] = sum_groups_neon(x[k], n);
+			BFS_UNROLL
+			for (unsigned h = 0; h < step / 16; h++) {
+				x[h][k] = vld1q_u8(plane[k] + i + 16 * h);
+				if (mix.sums)
+					x[h][k] = sum_groups_neon(x[h][k], n);
+			}
 		}
-		bfs_zip_neon(x, y, n);
-		if (mix.sums)
-			sum_vectors_neon(y, n, &carry);
 		BFS_UNROLL
-		for (unsigned v = 0; v < n; v++) {
-			const size_t at = i * n + v * 16;
-
-			if (mix.ref)
-				y[v] = veorq_u8(y[v], vld1q_u8(mix.ref + at));
-			vst1q_u8(p.dst + at, y[v]);
-		}
+		for (unsigned h = 0; h < step / 16; h++)
+			finish_dense_neon(&p, i + 16 * h, n, x[h], &mix,
+					  &carry);
 	}
 	return i < p.n ? i : p.n;
 }

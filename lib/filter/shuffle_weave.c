@@ -26,7 +26,7 @@ static const struct bfs_mixing plain;
 #ifdef BFS_ARM64
 void bfs_weave_neon(const struct bfs_planes *p)
 {
-	if (p->n < 16) {
+	if (p->n < dense_step_neon(p->n_planes)) {
 		bfs_weave_scalar(p);
 		return;
 	}
@@ -187,7 +187,7 @@ BFS_DEFINE_MIXED(mixed_neon, , dense_neon)
 
 static const struct mixer *find_mixer(enum bfs_cpu have)
 {
-	static const struct mixer neon = { 16, mixed_neon };
+	static const struct mixer neon = { 32, mixed_neon };
 
 	return bfs_cpu_allows(have, BFS_CPU_NEON) ? &neon : NULL;
 }
