@@ -149,6 +149,16 @@ static enum bfs_err meta_len(struct bfs_array *a, const struct bfs_meta *metas,
 	return BFS_OK;
 }
 
+static enum bfs_err tile_len(struct bfs_array *a, uint64_t n,
+			     uint64_t *ret_len, struct bfs_diag *diag)
+{
+	if (!a->has_nd || n >= a->nd.n_chunks)
+		return bfs_fail(diag, BFS_ERR_RANGE, 0,
+				"the array has no chunk %" PRIu64, n);
+	*ret_len = a->nd.tile_len;
+	return BFS_OK;
+}
+
 enum bfs_err bfs_array_len(struct bfs_array *a, const struct bfs_stream *s,
 			   uint64_t *ret_len, struct bfs_diag *diag)
 {
@@ -167,6 +177,8 @@ enum bfs_err bfs_array_len(struct bfs_array *a, const struct bfs_stream *s,
 		BFS_TRY(bfs_frame_chunk_len(a->frame, s->index, &len, diag));
 		*ret_len = len;
 		return BFS_OK;
+	case BFS_STREAM_TILE:
+		return tile_len(a, s->index, ret_len, diag);
 	case BFS_STREAM_META:
 		return meta_len(a, a->frame->metas, a->frame->n_metas,
 				s->index, ret_len, diag);
@@ -434,6 +446,8 @@ static enum bfs_err read_range(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_CHUNK:
 		return bfs_array_copy(a, s->index, (uint32_t)off, buf, len,
 				      diag);
+	case BFS_STREAM_TILE:
+		return bfs_array_gather_tile(a, s->index, off, buf, len, diag);
 	case BFS_STREAM_META:
 		return copy_meta(a, s->index, off, buf, len, diag);
 	case BFS_STREAM_VLMETA:
@@ -494,6 +508,7 @@ static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_CHUNK:
 		return pin_chunk(a, s->index, (uint32_t)off, buf, len, pieces,
 				 diag);
+	case BFS_STREAM_TILE:
 	case BFS_STREAM_META:
 	case BFS_STREAM_VLMETA:
 	case BFS_STREAM_SOURCE:

@@ -50,6 +50,8 @@ enum bfs_stream_kind {
 	BFS_STREAM_DATA,	/* the array in C order, or all chunks joined */
 	BFS_STREAM_JOINED,	/* all chunks joined, padding and all */
 	BFS_STREAM_CHUNK,	/* chunk `index` */
+	BFS_STREAM_TILE,	/* of a tiled array: chunk `index` in C order,
+				 * zeros where it goes beyond the array */
 	BFS_STREAM_META,	/* fixed metalayer `index` */
 	BFS_STREAM_VLMETA,	/* variable-length metalayer `index` */
 	BFS_STREAM_SOURCE,	/* the container's own bytes */

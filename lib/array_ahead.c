@@ -100,17 +100,16 @@ static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 	}
 }
 
-static void fetch_tiles(struct bfs_array *a, uint64_t off, uint64_t last)
+/* Fetches what a walk that has set out comes by. */
+static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk)
 {
-	struct bfs_nd_walk walk;
 	struct bfs_nd_piece piece;
 	struct bfs_cache_pin pin;
 	struct bfs_plan plan;
 
 	if (a->plain)
 		return;
-	bfs_nd_walk_init(&walk, &a->nd, off, last - off);
-	while (bfs_nd_walk_next(&walk, &piece)) {
+	while (bfs_nd_walk_next(walk, &piece)) {
 		struct bfs_cache_key key = { a->gen, piece.chunk,
 					     piece.block };
 		uint32_t k = (uint32_t)piece.block;
@@ -132,6 +131,19 @@ static void fetch_tiles(struct bfs_array *a, uint64_t off, uint64_t last)
 		if (err != BFS_OK)
 			return;
 	}
+}
+
+static void run_tiles(struct job *j, uint64_t off, uint64_t last)
+{
+	struct bfs_array *a = j->array;
+	struct bfs_nd_walk walk;
+
+	if (j->stream.kind == BFS_STREAM_TILE)
+		bfs_nd_walk_init_tile(&walk, &a->nd, j->stream.index, off,
+				      last - off);
+	else
+		bfs_nd_walk_init(&walk, &a->nd, off, last - off);
+	fetch_tiles(a, &walk);
 }
 
 /* What is worth decoding next: an eighth of the cache at most. */
@@ -214,8 +226,9 @@ static void run_job(void *arg)
 	uint64_t off, last;
 
 	while (next_step(j, &off, &last)) {
-		if (j->stream.kind == BFS_STREAM_DATA && j->array->has_nd)
-			fetch_tiles(j->array, off, last);
+		if (j->stream.kind == BFS_STREAM_TILE ||
+		    (j->stream.kind == BFS_STREAM_DATA && j->array->has_nd))
+			run_tiles(j, off, last);
 		else
 			run_linear(j, off, last);
 	}
@@ -269,7 +282,8 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 
 	if (stream->kind != BFS_STREAM_DATA &&
 	    stream->kind != BFS_STREAM_JOINED &&
-	    stream->kind != BFS_STREAM_CHUNK)
+	    stream->kind != BFS_STREAM_CHUNK &&
+	    stream->kind != BFS_STREAM_TILE)
 		return false;
 	pthread_mutex_lock(&ahead->lock);
 	r = bfs_reader_note(ahead, stream, off, len);
@@ -303,8 +317,11 @@ static void end_share(struct bfs_array *a)
 static void run_share(void *arg)
 {
 	struct share *share = arg;
+	struct bfs_nd_walk walk;
 
-	fetch_tiles(share->array, share->off, share->last);
+	bfs_nd_walk_init(&walk, &share->array->nd, share->off,
+			 share->last - share->off);
+	fetch_tiles(share->array, &walk);
 	end_share(share->array);
 	bfs_free(share);
 }

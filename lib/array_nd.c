@@ -10,6 +10,7 @@
 #include "bytes.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Pinned at once by one request, in bytes, but at least one block. */
 #define BATCH_LEN (UINT64_C(8) << 20)
@@ -122,22 +123,42 @@ static enum bfs_err take_piece(struct batch *b, const struct bfs_nd_piece *p)
 	return b->n == b->max ? flush(b) : BFS_OK;
 }
 
-enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
-			      uint8_t *dst, size_t len, struct bfs_diag *diag)
+/* Copies what a walk that has set out yields. */
+static enum bfs_err gather(struct bfs_array *array, struct bfs_nd_walk *walk,
+			   uint8_t *dst, struct bfs_diag *diag)
 {
 	struct batch b = { .array = array, .dst = dst, .diag = diag };
-	struct bfs_nd_walk walk;
 	struct bfs_nd_piece piece;
 	enum bfs_err err = BFS_OK;
 
 	b.max = (size_t)bfs_max(1, bfs_min(BFS_FETCH_MAX,
 					   BATCH_LEN / array->nd.block_len));
-	bfs_ahead_share(array, off, len);
-	bfs_nd_walk_init(&walk, &array->nd, off, len);
-	while (err == BFS_OK && bfs_nd_walk_next(&walk, &piece))
+	while (err == BFS_OK && bfs_nd_walk_next(walk, &piece))
 		err = take_piece(&b, &piece);
 	if (err == BFS_OK)
 		err = flush(&b);
 	drop_plan(&b);
 	return err;
+}
+
+enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
+			      uint8_t *dst, size_t len, struct bfs_diag *diag)
+{
+	struct bfs_nd_walk walk;
+
+	bfs_ahead_share(array, off, len);
+	bfs_nd_walk_init(&walk, &array->nd, off, len);
+	return gather(array, &walk, dst, diag);
+}
+
+enum bfs_err bfs_array_gather_tile(struct bfs_array *array, uint64_t n,
+				   uint64_t off, uint8_t *dst, size_t len,
+				   struct bfs_diag *diag)
+{
+	struct bfs_nd_walk walk;
+
+	if (!bfs_nd_tile_is_whole(&array->nd, n))
+		memset(dst, 0, len);
+	bfs_nd_walk_init_tile(&walk, &array->nd, n, off, len);
+	return gather(array, &walk, dst, diag);
 }

@@ -133,5 +133,9 @@ enum bfs_err bfs_array_copy(struct bfs_array *array, uint64_t id, uint32_t pos,
 enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
 			      uint8_t *dst, size_t len,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The same of chunk n (< n_chunks) as BFS_STREAM_TILE has it. */
+enum bfs_err bfs_array_gather_tile(struct bfs_array *array, uint64_t n,
+				   uint64_t off, uint8_t *dst, size_t len,
+				   struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif

@@ -33,19 +33,20 @@ static bool add_dim(struct bfs_nd *nd, unsigned d, int64_t shape, int64_t chunk,
 	return true;
 }
 
-/* The five products over all dimensions; false when one overflows. */
+/* The six products over all dimensions; false when one overflows. */
 static bool multiply_out(struct bfs_nd *nd)
 {
 	uint64_t all;
 	unsigned d;
 
-	nd->array_len = nd->chunk_len = nd->block_len = 1;
+	nd->array_len = nd->chunk_len = nd->block_len = nd->tile_len = 1;
 	nd->n_chunks = nd->n_blocks = 1;
 	for (d = 0; d < nd->n; d++) {
 		/* A product must not hide behind a zero that comes later. */
 		if (!multiply(&nd->array_len, bfs_max(nd->shape[d], 1)) ||
 		    !multiply(&nd->chunk_len, nd->nblk[d] * nd->block[d]) ||
 		    !multiply(&nd->block_len, nd->block[d]) ||
+		    !multiply(&nd->tile_len, nd->chunk[d]) ||
 		    !multiply(&nd->n_chunks, nd->grid[d]) ||
 		    !multiply(&nd->n_blocks, nd->nblk[d]))
 			return false;
@@ -133,14 +134,17 @@ enum bfs_err bfs_nd_init(unsigned ndim, const int64_t *shape,
 	return BFS_OK;
 }
 
-void bfs_nd_walk_init(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
-		      uint64_t off, uint64_t len)
+/* Sets out on [off, off + len) of all_len bytes of this extent. */
+static void start_walk(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
+		       const uint64_t *extent, uint64_t all_len, uint64_t off,
+		       uint64_t len)
 {
 	unsigned d = nd->n - 1;
 
 	walk->nd = nd;
-	walk->off = bfs_min(off, nd->array_len);
-	walk->end = walk->off + bfs_min(len, nd->array_len - walk->off);
+	walk->extent = extent;
+	walk->off = bfs_min(off, all_len);
+	walk->end = walk->off + bfs_min(len, all_len - walk->off);
 	walk->base = off;
 	walk->in_box = false;
 	if (walk->off == walk->end)
@@ -149,8 +153,42 @@ void bfs_nd_walk_init(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
 	walk->dst_stride[d] = 1;
 	for (; d > 0; d--) {
 		walk->src_stride[d - 1] = walk->src_stride[d] * nd->block[d];
-		walk->dst_stride[d - 1] = walk->dst_stride[d] * nd->shape[d];
+		walk->dst_stride[d - 1] = walk->dst_stride[d] * extent[d];
 	}
+}
+
+void bfs_nd_walk_init(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
+		      uint64_t off, uint64_t len)
+{
+	walk->is_tile = false;
+	walk->first_chunk = 0;
+	start_walk(walk, nd, nd->shape, nd->array_len, off, len);
+}
+
+void bfs_nd_walk_init_tile(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
+			   uint64_t n, uint64_t off, uint64_t len)
+{
+	uint64_t left = n;
+	unsigned d;
+
+	walk->is_tile = true;
+	walk->first_chunk = n;
+	for (d = nd->n; d-- > 0; left /= nd->grid[d]) {
+		uint64_t at = left % nd->grid[d] * nd->chunk[d];
+
+		walk->limit[d] = bfs_min(nd->chunk[d], nd->shape[d] - at);
+	}
+	start_walk(walk, nd, nd->chunk, nd->tile_len, off, len);
+}
+
+bool bfs_nd_tile_is_whole(const struct bfs_nd *nd, uint64_t n)
+{
+	unsigned d;
+
+	for (d = nd->n; d-- > 0; n /= nd->grid[d])
+		if ((n % nd->grid[d] + 1) * nd->chunk[d] > nd->shape[d])
+			return false;
+	return true;
 }
 
 /* Finds what part of the box lies in the current chunk. */
@@ -172,13 +210,28 @@ static void open_chunk(struct bfs_nd_walk *walk)
 		walk->block_last[d] = (hi - 1) / nd->block[d];
 		walk->at_block[d] = walk->block_first[d];
 	}
+	walk->chunk += walk->first_chunk;
 	walk->moved = 0;
+}
+
+/* Leaves of the box what is array; false if that is nothing. */
+static bool clip_box(struct bfs_nd_walk *walk)
+{
+	unsigned d;
+
+	for (d = 0; walk->is_tile && d < walk->nd->n; d++) {
+		if (walk->lo[d] >= walk->limit[d])
+			return false;
+		walk->hi[d] = bfs_min(walk->hi[d], walk->limit[d]);
+	}
+	return true;
 }
 
 /*
  * Takes the biggest box off the front of the range: the outermost dimension
  * of which at least one whole step fits, as many steps as fit, and all of the
- * dimensions inside it. A range is at most 2n - 1 boxes.
+ * dimensions inside it. A range is at most 2n - 1 boxes. None is open where
+ * the box has nothing of the array.
  */
 static void open_box(struct bfs_nd_walk *walk)
 {
@@ -195,16 +248,18 @@ static void open_box(struct bfs_nd_walk *walk)
 		walk->hi[d] = walk->lo[d] + 1;
 	}
 	steps = bfs_min((walk->end - walk->off) / walk->dst_stride[k],
-			nd->shape[k] - walk->lo[k]);
+			walk->extent[k] - walk->lo[k]);
 	walk->hi[k] = walk->lo[k] + steps;
 	for (d = k + 1; d < nd->n; d++)
-		walk->hi[d] = nd->shape[d];
+		walk->hi[d] = walk->extent[d];
+	walk->off += steps * walk->dst_stride[k];
+	if (!clip_box(walk))
+		return;
 	for (d = 0; d < nd->n; d++) {
 		walk->chunk_first[d] = walk->lo[d] / nd->chunk[d];
 		walk->chunk_last[d] = (walk->hi[d] - 1) / nd->chunk[d];
 		walk->at_chunk[d] = walk->chunk_first[d];
 	}
-	walk->off += steps * walk->dst_stride[k];
 	walk->in_box = true;
 	open_chunk(walk);
 }
@@ -285,7 +340,7 @@ bool bfs_nd_walk_next(struct bfs_nd_walk *walk, struct bfs_nd_piece *ret_piece)
 	const struct bfs_nd *nd = walk->nd;
 	unsigned d;
 
-	if (!walk->in_box) {
+	while (!walk->in_box) {
 		if (walk->off == walk->end)
 			return false;
 		open_box(walk);

@@ -29,6 +29,7 @@ struct bfs_nd {
 	uint64_t nblk[BFS_ND_MAX + 1];	/* blocks per chunk along each */
 	uint64_t array_len;		/* bytes, without padding */
 	uint64_t chunk_len;		/* bytes, of an extended chunk */
+	uint64_t tile_len;		/* bytes, of a chunk's own items */
 	uint64_t block_len;		/* bytes */
 	uint64_t n_chunks;
 	uint64_t n_blocks;		/* per chunk */
@@ -58,12 +59,18 @@ struct bfs_nd_piece {
 	uint64_t run;			/* bytes */
 };
 
-/* Walks [off, off + len) of the array in C order and yields every piece,
+/* Walks [off, off + len) of the array, or of one chunk as if that were the
+ * array, in C order and yields every piece,
  * all pieces of one chunk in a row as far as boxes allow. What lies beyond
- * the array's end is left out. The fields are private; only the first nd->n
- * of each array are ever set. */
+ * the array's end is left out, in the padding of a chunk too. The fields are
+ * private; only the first nd->n of each array are ever set. */
 struct bfs_nd_walk {
 	const struct bfs_nd *nd;
+	const uint64_t *extent;		/* of what is walked: nd's shape, or
+					 * chunk for a tile */
+	bool is_tile;
+	uint64_t limit[BFS_ND_MAX + 1];	/* how much of a tile is array */
+	uint64_t first_chunk;		/* the tile's number, or 0 */
 	uint64_t off, end;		/* what is left, in array bytes */
 	uint64_t base;			/* array offset of dst 0 */
 	uint64_t src_stride[BFS_ND_MAX + 1];
@@ -90,6 +97,13 @@ struct bfs_nd_walk {
 
 void bfs_nd_walk_init(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
 		      uint64_t off, uint64_t len);
+/* The same for bytes of chunk n (< n_chunks) alone: its items in C order,
+ * without the padding of blocks (tile_len bytes). A chunk at the
+ * array's edge has places without an item: no piece covers them. */
+void bfs_nd_walk_init_tile(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
+			   uint64_t n, uint64_t off, uint64_t len);
+/* Whether every place of chunk n (< n_chunks) has an item. */
+bool bfs_nd_tile_is_whole(const struct bfs_nd *nd, uint64_t n);
 /* False when there is nothing more. */
 bool bfs_nd_walk_next(struct bfs_nd_walk *walk, struct bfs_nd_piece *ret_piece);
 

@@ -189,6 +189,108 @@ static void check_range(const struct model *m, const struct bfs_nd *nd,
 	free(marks);
 }
 
+/* What chunk n holds in C order: items, and zeros beyond the array. */
+static uint8_t *make_tile(const struct model *m, uint64_t n, uint64_t *ret_len)
+{
+	uint64_t first[BFS_ND_MAX], at[BFS_ND_MAX] = { 0 }, items = 1, i, item;
+	uint64_t size = m->typesize;
+	uint8_t *tile;
+	unsigned d;
+	bool inside;
+
+	for (d = m->ndim; d-- > 0;) {
+		uint64_t c = (uint64_t)m->chunk[d];
+		uint64_t grid = ((uint64_t)m->shape[d] + c - 1) / c;
+
+		first[d] = n % grid * c;
+		n /= grid;
+		items *= c;
+	}
+	tile = calloc(items, size);
+	assert_non_null(tile);
+	for (i = 0; i < items; i++) {
+		inside = true;
+		item = 0;
+		for (d = 0; d < m->ndim; d++) {
+			uint64_t p = first[d] + at[d];
+
+			inside &= p < (uint64_t)m->shape[d];
+			item = item * (uint64_t)m->shape[d] + p;
+		}
+		if (inside)
+			memcpy(tile + i * size, m->array + item * size, size);
+		for (d = m->ndim; d-- > 0;) {
+			if (++at[d] < (uint64_t)m->chunk[d])
+				break;
+			at[d] = 0;
+		}
+	}
+	*ret_len = items * size;
+	return tile;
+}
+
+/* Reads [off, off + len) of one chunk and compares. Only items are written,
+ * each once, and only blocks that hold some are asked for. */
+static void check_tile_range(const struct model *m, const struct bfs_nd *nd,
+			     uint64_t n, const uint8_t *want, uint64_t off,
+			     uint64_t len)
+{
+	uint64_t have = off > nd->tile_len ? 0 : nd->tile_len - off, i;
+	bool all = true;
+	uint8_t *out, *marks;
+	struct bfs_nd_walk walk;
+	struct bfs_nd_piece piece;
+
+	have = have < len ? have : len;
+	out = calloc(1, have + GUARD);
+	marks = calloc(1, have + 1);
+	assert_non_null(out);
+	assert_non_null(marks);
+	memset(&walk, 0x77, sizeof(walk));
+	memset(&piece, 0x77, sizeof(piece));
+	bfs_nd_walk_init_tile(&walk, nd, n, off, len);
+	while (bfs_nd_walk_next(&walk, &piece)) {
+		assert_int_equal(piece.chunk, n);
+		mark_piece(nd, &piece, marks, have);
+		bfs_nd_copy(&piece, m->chunks + n * nd->chunk_len +
+			    piece.block * nd->block_len, out);
+	}
+	if (have)
+		assert_memory_equal(out, want + off, have);
+	for (i = 0; i < have; i++) {
+		assert_true(marks[i] <= 1);
+		all &= marks[i];
+		/* A byte that is no zero came from somewhere. */
+		assert_true(marks[i] || !want[off + i]);
+	}
+	for (i = 0; i < GUARD; i++)
+		assert_int_equal(out[have + i], 0);
+	if (have == nd->tile_len)
+		assert_int_equal(all, bfs_nd_tile_is_whole(nd, n));
+	free(out);
+	free(marks);
+}
+
+static void check_tiles(const struct model *m, const struct bfs_nd *nd)
+{
+	unsigned i;
+
+	for (i = 0; i < 3 && nd->n_chunks; i++) {
+		uint64_t n = i ? draw(nd->n_chunks) : nd->n_chunks - 1, len;
+		uint8_t *want = make_tile(m, n, &len);
+		uint64_t off = draw(len);
+
+		assert_int_equal(nd->tile_len, len);
+		check_tile_range(m, nd, n, want, 0, len);
+		check_tile_range(m, nd, n, want, 0, UINT64_MAX);
+		check_tile_range(m, nd, n, want, len, 7);
+		check_tile_range(m, nd, n, want, off, draw(len - off + 1));
+		check_tile_range(m, nd, n, want, off,
+				 1 + draw(3 * m->typesize));
+		free(want);
+	}
+}
+
 static void check_model(struct model *m, unsigned n_ranges)
 {
 	struct bfs_nd nd;
@@ -207,6 +309,7 @@ static void check_model(struct model *m, unsigned n_ranges)
 		check_range(m, &nd, off, draw(nd.array_len - off + 1));
 		check_range(m, &nd, off, 1 + draw(3 * m->typesize));
 	}
+	check_tiles(m, &nd);
 	free_model(m);
 }
 
