@@ -51,6 +51,17 @@ void bfs_dtype_release(struct bfs_dtype *dtype);
 enum bfs_err bfs_dtype_has_object(const char *text, size_t len,
 				  bool *ret_has) BFS_MUST_CHECK;
 
+/* What the items of an array of n_dims dimensions are shown as: the dtype of
+ * the text (release it), or '|V<typesize>' where that is NULL, unparsable, of
+ * another item size, or cannot be said in order F. *fortran goes where order
+ * C says the same. UNSUPPORTED for Python objects and items without bytes. */
+enum bfs_err bfs_dtype_of_items(const char *text, size_t len,
+				uint64_t typesize, unsigned n_dims,
+				bool *fortran, struct bfs_dtype *ret_dtype,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Whether a list of fields can say it: ascending, without overlap. */
+bool bfs_dtype_is_listable(const struct bfs_dtype *dtype);
+
 /* The value of 'descr' in a .npy header, as Python text (bfs_free). A dtype
  * whose fields overlap or run backwards becomes '|V<itemsize>'. The dims of
  * an outermost sub-array are left out: they belong to the shape. *ret_wide
@@ -60,8 +71,8 @@ enum bfs_err bfs_dtype_descr(const struct bfs_dtype *dtype, char **ret_text,
 			     bool *ret_wide) BFS_MUST_CHECK;
 
 /* Builds a whole .npy header: magic, version, text, padded to a multiple of
- * 64. dtype_text may be NULL, unparsable, or of another item size than
- * typesize: then '|V<typesize>' is said. `fortran`: fortran_order True. */
+ * 64, for items as bfs_dtype_of_items has them. `fortran`: fortran_order
+ * True. */
 enum bfs_err bfs_npy_header(const char *dtype_text, size_t dtype_len,
 			    uint64_t typesize, unsigned n_dims,
 			    const uint64_t *shape, bool fortran,

@@ -150,8 +150,7 @@ static void add_dims(struct text *t, const uint64_t *dims, unsigned n)
 	add(t, n == 1 ? ",)" : ")");
 }
 
-/* Whether a list of fields can say it: ascending, without overlap. */
-static bool is_listable(const struct bfs_dtype *type)
+bool bfs_dtype_is_listable(const struct bfs_dtype *type)
 {
 	uint64_t at = 0;
 	size_t i;
@@ -186,7 +185,7 @@ static void add_type(struct text *t, const struct bfs_dtype *type)
 			   type->unit);
 		return;
 	}
-	if (!is_listable(type)) {
+	if (!bfs_dtype_is_listable(type)) {
 		add_format(t, "'|V%" PRIu64 "'", type->unit_size);
 		return;
 	}
@@ -231,8 +230,8 @@ enum bfs_err bfs_dtype_descr(const struct bfs_dtype *dtype, char **ret_text,
 	return BFS_OK;
 }
 
-/* The type that a header speaks of; false with *ret_err OK means that plain
- * bytes must do. */
+/* The dtype of the text where it fits; false with *ret_err OK means that
+ * plain bytes must do. */
 static bool find_type(const char *text, size_t len, uint64_t typesize,
 		      struct bfs_dtype *ret_type, enum bfs_err *ret_err)
 {
@@ -254,6 +253,38 @@ static bool find_type(const char *text, size_t len, uint64_t typesize,
 	if (has_object)
 		*ret_err = BFS_ERR_UNSUPPORTED;
 	return false;
+}
+
+enum bfs_err bfs_dtype_of_items(const char *text, size_t len,
+				uint64_t typesize, unsigned n_dims,
+				bool *fortran, struct bfs_dtype *ret_type,
+				struct bfs_diag *diag)
+{
+	struct bfs_dtype type = { 0 };
+	enum bfs_err err;
+	bool known;
+
+	if (!typesize)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+				"items of no bytes cannot be shown");
+	known = find_type(text, len, typesize, &type, &err);
+	if (err != BFS_OK)
+		return bfs_fail(diag, err, 0, err == BFS_ERR_NOMEM ?
+				"no memory for a dtype" :
+				"Python objects cannot be shown");
+	/* The dims of a sub-array are the fastest ones, but the last of an
+	 * array in order F is the slowest. With one dimension both are C. */
+	if (known && type.n_dims && *fortran) {
+		known = n_dims <= 1;
+		*fortran = !known;
+		if (!known)
+			bfs_dtype_release(&type);
+	}
+	if (!known)
+		type = (struct bfs_dtype){ .kind = 'V', .order = '|',
+			.itemsize = typesize, .unit_size = typesize };
+	*ret_type = type;
+	return BFS_OK;
 }
 
 /* The text up to where the padding begins. */
@@ -332,33 +363,15 @@ enum bfs_err bfs_npy_header(const char *dtype_text, size_t dtype_len,
 			    uint8_t **ret_header, size_t *ret_len,
 			    struct bfs_diag *diag)
 {
-	struct bfs_dtype type = { 0 };
 	struct text t = { 0 };
+	struct bfs_dtype type;
 	enum bfs_err err;
-	bool known;
 
 	if (n_dims > BFS_DTYPE_MAXDIM)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0,
 				"more than %d dimensions", BFS_DTYPE_MAXDIM);
-	if (!typesize)
-		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
-				"items of no bytes have no .npy");
-	known = find_type(dtype_text, dtype_len, typesize, &type, &err);
-	if (err != BFS_OK)
-		return bfs_fail(diag, err, 0, err == BFS_ERR_NOMEM ?
-				"no memory for a .npy header" :
-				"Python objects have no .npy");
-	/* The dims of a sub-array are the fastest ones, but the last of an
-	 * array in order F is the slowest. With one dimension both are C. */
-	if (known && type.n_dims && fortran) {
-		known = n_dims <= 1;
-		fortran = !known;
-		if (!known)
-			bfs_dtype_release(&type);
-	}
-	if (!known)
-		type = (struct bfs_dtype){ .kind = 'V', .order = '|',
-			.itemsize = typesize, .unit_size = typesize };
+	BFS_TRY(bfs_dtype_of_items(dtype_text, dtype_len, typesize, n_dims,
+				   &fortran, &type, diag));
 	add_dict(&t, &type, n_dims, shape, fortran);
 	bfs_dtype_release(&type);
 	err = t.failed ? BFS_ERR_NOMEM : wrap(&t, ret_header, ret_len);

@@ -34,16 +34,6 @@ static bool chunks_list(struct bfs_file *file, const struct bfs_node *dir,
 	       bfs_per_chunk_list(file, dir, KIND_CHUNK, pos, name, ret_node);
 }
 
-static bool is_hole(struct bfs_file *file, uint64_t n)
-{
-	struct bfs_span span;
-
-	if (bfs_frame_span(file->array->frame, n, &span, NULL) != BFS_OK)
-		return false;
-	return span.special == BFS_CHUNK_ZEROS ||
-	       span.special == BFS_CHUNK_UNINIT;
-}
-
 static bool chunks_is_dir(const struct bfs_node *node)
 {
 	return node->kind == KIND_DIR;
@@ -64,14 +54,15 @@ static void chunks_stat(struct bfs_file *file, const struct bfs_node *node,
 	    bfs_array_len(file->array, &stream, &len, NULL) != BFS_OK)
 		return;
 	ret_attr->len = len;
-	ret_attr->stored_len = is_hole(file, node->index) ? 0 : len;
+	ret_attr->stored_len =
+		bfs_chunk_is_hole(file->array->frame, node->index) ? 0 : len;
 }
 
 static uint64_t chunks_run(struct bfs_file *file, const struct bfs_node *node,
 			   uint64_t off, uint64_t len, bool *ret_hole)
 {
 	(void)off;
-	*ret_hole = is_hole(file, node->index);
+	*ret_hole = bfs_chunk_is_hole(file->array->frame, node->index);
 	return len;
 }
 

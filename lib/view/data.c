@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "container/index.h"
 #include "view/file.h"
+#include "view/numbers.h"
 #include "view/view.h"
 
 static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
@@ -97,16 +98,6 @@ static void data_stat(struct bfs_file *file, const struct bfs_node *node,
 	bfs_file_data_stat(file, ret_attr);
 }
 
-/* Whether chunk n reads as zeros; damage does not. */
-static bool is_hole(struct bfs_frame *frame, uint64_t n)
-{
-	struct bfs_span span;
-
-	return bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
-	       (span.special == BFS_CHUNK_ZEROS ||
-		span.special == BFS_CHUNK_UNINIT);
-}
-
 /* Chunks of an array are scattered over the file: it is a hole as a whole,
  * or not at all. */
 static uint64_t data_run(struct bfs_file *file, const struct bfs_node *node,
@@ -120,9 +111,9 @@ static uint64_t data_run(struct bfs_file *file, const struct bfs_node *node,
 	if (file->array->has_nd ||
 	    bfs_frame_chunk_at(frame, off, &n, NULL) != BFS_OK)
 		return len;
-	*ret_hole = is_hole(frame, n);
+	*ret_hole = bfs_chunk_is_hole(frame, n);
 	for (i = 0; n < frame->n_chunks && i < BFS_SCAN_CHUNKS; n++, i++)
-		if (is_hole(frame, n) != *ret_hole)
+		if (bfs_chunk_is_hole(frame, n) != *ret_hole)
 			break;
 	if (bfs_frame_chunk_off(frame, n, &end, NULL) != BFS_OK || end <= off)
 		return len;

@@ -29,6 +29,8 @@ struct bfs_name {
 	size_t index;
 };
 
+struct bfs_zarr;
+
 /* A struct bfs_file is always the head of one of these. */
 struct bfs_file_state {
 	struct bfs_file file;
@@ -38,6 +40,8 @@ struct bfs_file_state {
 	struct bfs_facts facts;
 	bool holes_known;
 	uint64_t holes_len;		/* bytes of data.bin, at most */
+	bool zarr_known;
+	struct bfs_zarr *zarr;		/* owned; NULL: not to be shown so */
 };
 
 static inline struct bfs_file_state *bfs_file_state(struct bfs_file *file)
@@ -87,6 +91,12 @@ enum bfs_err bfs_info_text(struct bfs_file *file, const char **ret_text,
 uint32_t bfs_file_blksize(const struct bfs_file *file);
 /* Size and holes of data.bin (data.c). */
 void bfs_file_data_stat(struct bfs_file *file, struct bfs_attr *ret_attr);
+/* Whether the frame is a sound array (npyview.c). */
+bool bfs_file_is_array(const struct bfs_file *file);
+/* UNSUPPORTED where the items of the array cannot be shown as values: Python
+ * objects, items without bytes. */
+enum bfs_err bfs_file_check_items(const struct bfs_file *file,
+				  struct bfs_diag *diag) BFS_MUST_CHECK;
 /* Fills the attributes of a text of len bytes. */
 void bfs_text_stat(size_t len, struct bfs_attr *ret_attr);
 

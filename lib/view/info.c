@@ -12,6 +12,7 @@
 #include "json.h"
 #include "view/file.h"
 #include "view/view.h"
+#include "view/zarr.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -371,6 +372,15 @@ static void put_array(struct bfs_json *json, const struct bfs_array_meta *meta)
 	}
 }
 
+/* What Zarr can say matters where it is to be said. */
+static bool shows_zarr(const struct bfs_file *file)
+{
+	for (size_t i = 0; i < bfs_n_views; i++)
+		if (bfs_views[i] == &bfs_view_zarr)
+			return file->views >> i & 1 && bfs_file_is_array(file);
+	return false;
+}
+
 static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 			      size_t *ret_len, struct bfs_diag *diag)
 {
@@ -393,6 +403,8 @@ static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 	put_codec(&json, frame, facts);
 	put_filters(&json, frame, facts);
 	put_array(&json, &frame->array);
+	if (shows_zarr(file))
+		bfs_zarr_note(file, &json);
 	put_u64(&json, "metalayers", frame->n_metas);
 	put_u64(&json, "vlmetalayers", frame->n_vlmetas);
 	bfs_json_object_end(&json);

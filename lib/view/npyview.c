@@ -31,9 +31,10 @@ static bool is_object(const char *text, size_t len)
 	return true;
 }
 
-static enum bfs_err refuse_dtype(const struct bfs_array_meta *meta,
-				 struct bfs_diag *diag)
+enum bfs_err bfs_file_check_items(const struct bfs_file *file,
+				  struct bfs_diag *diag)
 {
+	const struct bfs_array_meta *meta = &file->array->frame->array;
 	struct bfs_dtype dtype;
 	uint64_t itemsize;
 	enum bfs_err err;
@@ -62,7 +63,7 @@ static enum bfs_err make_header(struct bfs_file *file, char **ret_text,
 	uint64_t shape[BFS_MAX_DIM] = { 0 };
 	uint8_t *header;
 
-	BFS_TRY(refuse_dtype(meta, diag));
+	BFS_TRY(bfs_file_check_items(file, diag));
 	for (unsigned i = 0; i < meta->ndim; i++) {
 		if (meta->shape[i] < 0)
 			return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
@@ -83,14 +84,20 @@ static enum bfs_err get_header(struct bfs_file *file, const char **ret_header,
 			     ret_len, diag);
 }
 
-static size_t npy_roots(struct bfs_file *file, struct bfs_root *ret_roots)
+bool bfs_file_is_array(const struct bfs_file *file)
 {
 	const struct bfs_array_meta *meta = &file->array->frame->array;
+
+	return meta->present && meta->ndim <= BFS_MAX_DIM &&
+	       (file->array->has_nd || meta->linear);
+}
+
+static size_t npy_roots(struct bfs_file *file, struct bfs_root *ret_roots)
+{
 	const char *header;
 	size_t len;
 
-	if (!meta->present || meta->ndim > BFS_MAX_DIM ||
-	    !(file->array->has_nd || meta->linear))
+	if (!bfs_file_is_array(file))
 		return 0;
 	if (get_header(file, &header, &len, NULL) == BFS_ERR_UNSUPPORTED)
 		return 0;

@@ -63,6 +63,15 @@ bool bfs_per_chunk_list(struct bfs_file *file, const struct bfs_node *dir,
 	return true;
 }
 
+bool bfs_chunk_is_hole(struct bfs_frame *frame, uint64_t n)
+{
+	struct bfs_span span;
+
+	return bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
+	       (span.special == BFS_CHUNK_ZEROS ||
+		span.special == BFS_CHUNK_UNINIT);
+}
+
 void bfs_stream_stat(struct bfs_file *file, const struct bfs_stream *stream,
 		     struct bfs_attr *ret_attr)
 {

@@ -12,6 +12,7 @@
 #include "container/nametree.h"
 #include "mem.h"
 #include "view/file.h"
+#include "view/zarr.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +229,7 @@ void bfs_file_free(struct bfs_file *file)
 	frame = file->array->frame;
 	for (size_t i = 0; i < BFS_N_TEXTS; i++)
 		bfs_free(file->texts[i].buf);
+	bfs_zarr_free(state->zarr);
 	bfs_free(state->meta_order);
 	bfs_free(state->vlmeta_order);
 	free_names(file->meta_names, frame->n_metas);

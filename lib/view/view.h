@@ -52,7 +52,8 @@ enum bfs_text_slot {
 	BFS_TEXT_VLMETA,
 	BFS_TEXT_NPY,
 	BFS_TEXT_MAP,
-	BFS_N_TEXTS
+	BFS_TEXT_ZARR,		/* and behind it, one for each of zarr.h */
+	BFS_N_TEXTS = BFS_TEXT_ZARR + 6
 };
 
 /* An opened container with its views. */

@@ -49,24 +49,45 @@ def cut(data, chunk_len, block):
     return chunks
 
 
-def assemble(data, chunk_len, chunks, entries, sparse):
+def array_layer(shape, chunks, blocks, dtype):
+    """The metalayer that makes an array of a frame."""
+    dims = [struct.pack(f">B{len(shape) * ('B' + code)}", 0x90 + len(shape),
+                        *(part for n in extents for part in (mark, n)))
+            for extents, mark, code in ((shape, 0xd3, "q"),
+                                        (chunks, 0xd2, "i"),
+                                        (blocks, 0xd2, "i"))]
+    return (bytes([0x97, 0, len(shape)]) + b"".join(dims) + b"\0\xdb" +
+            struct.pack(">I", len(dtype)) + dtype)
+
+
+def layers(layer):
+    """The end of a header: at most one metalayer."""
+    if not layer:
+        return b"\x93\xcd\x00\x07\xde\x00\x00\xdc\x00\x00"
+    return (b"\x93\xcd\x00\x11\xde\x00\x01\xa4b2nd\xd2" +
+            struct.pack(">i", HEADER_LEN + 10) + b"\xdc\x00\x01\xc6" +
+            struct.pack(">I", len(layer)) + layer)
+
+
+def assemble(data, chunk_len, chunks, entries, sparse, layer=b""):
     """Header, chunks unless they lie in files of their own, index,
     trailer."""
+    last = layers(layer)
+    head_len = HEADER_LEN - len(layers(b"")) + len(last)
     stored = sum(map(len, chunks))
     body = b"" if sparse else b"".join(chunks)
     index = chunk(struct.pack(f"<{len(entries)}q", *entries), 8) \
         if entries else b""
     tail = trailer()
-    total = HEADER_LEN + len(body) + len(index) + len(tail)
-    head = (b"\x9e\xa8b2frame\0" + b"\xd2" + struct.pack(">i", HEADER_LEN) +
+    total = head_len + len(body) + len(index) + len(tail)
+    head = (b"\x9e\xa8b2frame\0" + b"\xd2" + struct.pack(">i", head_len) +
             b"\xcf" + struct.pack(">Q", total) +
             b"\xa4\x12" + bytes([sparse]) + b"\x05\x03" +
             b"\xd3" + struct.pack(">q", len(data)) +
             b"\xd3" + struct.pack(">q", stored) +
             b"\xd2" + struct.pack(">i", 1) + b"\xd2" + struct.pack(">i", 0) +
             b"\xd2" + struct.pack(">i", chunk_len) +
-            b"\xd1\x00\x01\xd1\x00\x01\xc2\xd8\x06" + bytes(16) +
-            b"\x93\xcd\x00\x07\xde\x00\x00\xdc\x00\x00")
+            b"\xd1\x00\x01\xd1\x00\x01\xc2\xd8\x06" + bytes(16) + last)
     return head + body + index + tail
 
 
@@ -78,6 +99,14 @@ def frame(data, chunk_len, block=None):
         entries.append(at)
         at += len(made)
     return assemble(data, chunk_len, chunks, entries, False)
+
+
+def holey_array():
+    """Eight bytes in four chunks, of which two are special ones of zeros."""
+    chunks = [chunk(b"ab"), chunk(b"cd")]
+    zeros = -(0x7f << 56)
+    return assemble(bytes(8), 2, chunks, [0, zeros, len(chunks[0]), zeros],
+                    False, array_layer([8], [2], [2], b"|u1"))
 
 
 def write_sparse_frame(folder, data, chunk_len):

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The view zarr, read by programs that know nothing of Blosc: zarr-python,
+xarray, GDAL, and, if BLOSCFS_NODE is a folder whose node_modules hold it,
+zarrita."""
+import base64
+import contextlib
+import errno
+import functools
+import http.server
+import itertools
+import json
+import os
+import subprocess
+import threading
+import warnings
+
+import numpy as np
+
+import harness
+import programs
+import samples
+from harness import DATA, Mount, equal, fails_with, read
+
+try:
+    import xarray
+    import zarr
+except ImportError as error:
+    MISSING = str(error)
+else:
+    MISSING = None
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VIEWS = "--views=info,data,npy,zarr"
+NODE = os.environ.get("BLOSCFS_NODE")
+
+
+def stores(top):
+    """Every folder below that shows an array, without what is in it."""
+    for folder, folders, files in os.walk(top):
+        folders.sort()
+        if "zarr.json" in files or ".zarray" in files or ".zgroup" in files:
+            folders.clear()
+        elif "data.npy" in files:
+            yield folder
+
+
+def values(folder):
+    """The array of data.npy, or None where it cannot be read."""
+    if os.stat(folder + "/data.bin").st_size > 1 << 28:
+        return None
+    try:
+        # The bytes are read, not mapped: damage is no SIGBUS then.
+        read(folder + "/data.bin")
+    except OSError:
+        return None
+    return np.load(folder + "/data.npy")
+
+
+def same(got, wanted, what):
+    equal(got.shape, wanted.shape, "shape of " + what)
+    equal(got.dtype, wanted.dtype, "dtype of " + what)
+    equal(np.ascontiguousarray(got).tobytes(),
+          np.ascontiguousarray(wanted).tobytes(), "bytes of " + what)
+
+
+def read3(store):
+    """An array as its zarr.json and the keys below c say it."""
+    meta = json.loads(read(store + "/zarr.json"))
+    name = meta["data_type"]
+    dtype = np.dtype(f"V{int(name[1:]) // 8}" if name[1:].isdigit() else name)
+    *before, last = meta["codecs"]
+    equal(last["name"], "bytes", "last codec")
+    if last["configuration"]["endian"] == "big":
+        dtype = dtype.newbyteorder(">")
+    order = before[0]["configuration"]["order"] if before else \
+        list(range(len(meta["shape"])))
+    chunks = meta["chunk_grid"]["configuration"]["chunk_shape"]
+    whole = np.zeros(meta["shape"], dtype)
+    grid = [-(-s // c) for s, c in zip(meta["shape"], chunks)]
+    for at in itertools.product(*map(range, grid)):
+        data = read("/".join([store, "c", *map(str, at)]))
+        equal(data, read(store + "/" + (".".join(map(str, at)) or "0")),
+              "bytes of the other key")
+        chunk = np.frombuffer(data, dtype).reshape([chunks[d] for d in order])
+        chunk = chunk.transpose(np.argsort(order)).copy()
+        place = tuple(slice(i * c, min(i * c + c, s))
+                      for i, c, s in zip(at, chunks, meta["shape"]))
+        inside = tuple(slice(0, p.stop - p.start) for p in place)
+        whole[place] = chunk[inside]
+        chunk[inside] = np.zeros((), dtype)
+        assert not any(chunk.tobytes()), "padding is not zero"
+    return whole
+
+
+def check_array(folder):
+    """All ways to the same array; True if there was one to compare."""
+    store = folder + "/zarr"
+    info = json.loads(read(folder + "/info.json"))
+    wanted = values(folder)
+    equal(sorted(info["zarr"]), ["v2", "v3"], "info.json of " + folder)
+    equal(info["zarr"]["v3"] is True, os.path.exists(store + "/zarr.json"),
+          "version 3 of " + folder)
+    if wanted is None:
+        return False
+    array = zarr.open(store, mode="r")
+    same(array[...], wanted, store)
+    if array.order == "C":
+        equal(array.chunks, tuple(info.get("chunkshape", array.chunks)),
+              "chunks of " + store)
+    if array.ndim:
+        # Of an array without dimensions zarr counts every file.
+        equal(array.nchunks_initialized, array.nchunks, "keys of " + store)
+    group = zarr.open_group(folder + "/dataset.zarr", mode="r")
+    equal(list(group), ["data"], "members")
+    same(group["data"][...], wanted, folder + "/dataset.zarr")
+    if info["zarr"]["v3"] is True:
+        same(read3(store), wanted, store + ", version 3")
+    return True
+
+
+def shown(work, source=DATA):
+    if MISSING:
+        raise harness.Skip(MISSING)
+    return Mount(work, source, VIEWS)
+
+
+def check_tree(work, source, at_least):
+    with shown(work, source) as mount:
+        good = [check_array(folder) for folder in stores(mount.point)]
+    assert good.count(True) >= at_least, good.count(True)
+
+
+def zarr_reads_every_sample_as_numpy_does(work):
+    check_tree(work, DATA, 20)
+
+
+def zarr_reads_every_array_of_the_corpus(work):
+    check_tree(work, os.environ["BLOSCFS_CORPUS"], 100)
+
+
+def parts_of_an_array_are_read_through_few_blocks(work):
+    with shown(work) as mount:
+        folder = mount.path("good-nd-shrunk.b2nd")
+        wanted = np.load(folder + "/data.npy")
+        array = zarr.open(folder + "/zarr", mode="r")
+        for part in (np.s_[3:14, ::2], np.s_[16], np.s_[-1:, 5:7],
+                     np.s_[9:11, 9:11]):
+            same(array[part], wanted[part], str(part))
+        with open(folder + "/zarr/1.1", "rb", buffering=0) as file:
+            whole = read(folder + "/zarr/1.1")
+            for offset in (0, 1, 39, 40, 111, 279, 399):
+                equal(os.pread(file.fileno(), 13, offset),
+                      whole[offset:offset + 13], "range")
+
+
+def xarray_opens_the_group_as_a_data_set(work):
+    with shown(work) as mount:
+        for name in ("good-nd-shrunk.b2nd", "good-nd-zero-dim.b2nd",
+                     "good-nd-big-endian.b2nd", "good-nd0.b2nd",
+                     "good-blp3-array-fortran.blp", "good-nd-2.15.2.b2nd"):
+            wanted = np.load(mount.path(name, "data.npy"))
+            store = mount.path(name, "dataset.zarr")
+            for options in ({}, {"consolidated": False}):
+                with xarray.open_dataset(store, engine="zarr",
+                                         **options) as found:
+                    # Zeros are values, and whole numbers stay such.
+                    same(found["data"].values.astype(wanted.dtype), wanted,
+                         store)
+                    equal(found["data"].dtype.kind, wanted.dtype.kind, "kind")
+                    equal(found["data"].dims,
+                          tuple(f"dim_{i}" for i in range(wanted.ndim)),
+                          "dimensions")
+
+
+def a_copied_store_is_the_same_array(work):
+    with shown(work) as mount:
+        folder = mount.path("good-nd16.b2nd")
+        subprocess.run(["cp", "-r", "--no-preserve=mode", folder + "/zarr",
+                        work + "/copy"], check=True, timeout=30)
+        wanted = np.load(folder + "/data.npy")
+    same(zarr.open(work + "/copy", mode="r")[...], wanted, "the copy")
+    same(read3(work + "/copy"), wanted, "the copy, version 3")
+
+
+def chunks_of_zeros_take_no_room(work):
+    os.mkdir(work + "/source")
+    harness.write(work + "/source/a.b2nd", samples.holey_array())
+    with shown(work, work + "/source") as mount:
+        store = mount.path("a.b2nd/zarr")
+        equal(zarr.open(store, mode="r")[...].tobytes(), b"ab\0\0cd\0\0",
+              "items")
+        equal([os.stat(f"{store}/{i}").st_blocks > 0 for i in range(4)],
+              [True, False, True, False], "chunks that take room")
+        equal(os.stat(store + "/c/1").st_size, 2, "size of a hole")
+        with open(store + "/1", "rb") as file:
+            fails_with(errno.ENXIO, os.lseek, file.fileno(), 0, os.SEEK_DATA)
+
+
+def the_view_is_off_unless_named(work):
+    with Mount(work, DATA) as mount:
+        folder = mount.path("good-nd-shrunk.b2nd")
+        assert not {"zarr", "dataset.zarr"} & set(os.listdir(folder))
+        fails_with(errno.ENOENT, os.stat, folder + "/zarr")
+        assert "zarr" not in json.loads(read(folder + "/info.json"))
+
+
+def gdal_translates_an_array(work):
+    programs.need("gdal_translate")
+    with shown(work) as mount:
+        folder = mount.path("good-nd-shrunk.b2nd")
+        wanted = np.load(folder + "/data.npy")
+        for store in ("zarr", "dataset.zarr"):
+            subprocess.run(
+                ["gdal_translate", "-q", "-of", "ENVI",
+                 f'ZARR:"{folder}/{store}"', f"{work}/{store}.bin"],
+                check=True, timeout=60)
+            same(np.fromfile(f"{work}/{store}.bin", "<i4")
+                 .reshape(wanted.shape), wanted, store)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_args):
+        pass
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The address under which an HTTP server shows a folder."""
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield "http://127.0.0.1:%d" % server.server_address[1]
+        finally:
+            server.shutdown()
+
+
+def zarrita(places):
+    """What zarrita reads there, as arrays."""
+    with open(HERE + "/zarrita.mjs", "rb") as script:
+        told = subprocess.run(
+            ["node", "--input-type=module", "-", *places], stdin=script,
+            cwd=NODE, stdout=subprocess.PIPE, check=True, timeout=60).stdout
+    for line in told.splitlines():
+        found = json.loads(line)
+        data = np.frombuffer(base64.b64decode(found["data"]), found["dtype"])
+        yield np.lib.stride_tricks.as_strided(
+            data, found["shape"],
+            [step * data.itemsize for step in found["stride"]])
+
+
+def zarrita_reads_version_3_from_files_and_over_http(work):
+    names = ["good-nd-shrunk.b2nd", "good-nd-big-endian.b2nd",
+             "good-nd-ndmean.b2nd", "good-nd0.b2nd", "good-nd16.b2nd",
+             "good-nd-ndlz.b2nd", "good-sparse-array.b2nd",
+             "good-blp3-array.blp", "good-blp3-array-fortran.blp",
+             "good-blp3-array-big-endian.blp"]
+    with shown(work) as mount, served(mount.point) as address:
+        for top, store in itertools.product((mount.point, address),
+                                            ("zarr", "dataset.zarr")):
+            arrays = list(zarrita(f"{top}/{name}/{store}" for name in names))
+            equal(len(arrays), len(names), "arrays")
+            for name, got in zip(names, arrays):
+                wanted = np.load(mount.path(name, "data.npy"))
+                same(got, wanted.astype(wanted.dtype.newbyteorder("=")),
+                     f"{name} from {top}")
+
+
+TESTS = [
+    zarr_reads_every_sample_as_numpy_does,
+    parts_of_an_array_are_read_through_few_blocks,
+    xarray_opens_the_group_as_a_data_set,
+    a_copied_store_is_the_same_array,
+    chunks_of_zeros_take_no_room,
+    the_view_is_off_unless_named,
+    gdal_translates_an_array,
+]
+if os.environ.get("BLOSCFS_CORPUS"):
+    TESTS.append(zarr_reads_every_array_of_the_corpus)
+if NODE:
+    TESTS.append(zarrita_reads_version_3_from_files_and_over_http)
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    harness.main(TESTS)
