@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Many at once: fio's own verification, 32 readers; and a mount bound into
 the namespace of a container."""
+import errno
 import hashlib
 import mmap
 import os
@@ -13,6 +14,7 @@ from harness import NOBODY, Mount, equal
 from programs import MIB, need, tool
 
 FIO_MIB = 32
+EVEN = 99999
 VERIFY = ("--verify=crc32c", "--verify_fatal=1", "--bs=16k",
           f"--size={FIO_MIB}M")
 
@@ -123,6 +125,46 @@ def thirty_two_readers_of_the_same_agree(work):
         equal([os.waitpid(pid, 0)[1] for pid in readers], [0] * 32)
 
 
+def two_hundred_users_read_what_modes_permit(work):
+    """Each a user and a group of its own, at once; the one file is open to
+    all, the other to the even ones' group."""
+    namespace.need_own()
+    source = work + "/source"
+    os.mkdir(source)
+    programs.write_text(work + "/plain", 20000)
+    for name, mode in (("all", 0o644), ("even", 0o640)):
+        programs.pack(work + "/plain", f"{source}/{name}.b2frame")
+        os.chmod(f"{source}/{name}.b2frame", mode)
+        os.chown(f"{source}/{name}.b2frame", 0, EVEN)
+    with Mount(work, source, "-oallow_other") as mount:
+        paths = [mount.path(name + ".b2frame/data.bin")
+                 for name in ("all", "even")]
+        readers = []
+        for number in range(200):
+            pid = os.fork()
+            if pid == 0:
+                os._exit(read_as(number, paths, programs.sha(work + "/plain")))
+            readers.append(pid)
+        equal([os.waitpid(pid, 0)[1] for pid in readers], [0] * 200)
+
+
+def read_as(number, paths, wanted):
+    """0 if this user sees what it should, of both files."""
+    try:
+        user = 100000 + number
+        os.setgroups([EVEN] if number % 2 == 0 else [])
+        os.setgid(user)
+        os.setuid(user)
+        equal(programs.sha(paths[0]), wanted)
+        if number % 2 == 0:
+            equal(programs.sha(paths[1]), wanted)
+        else:
+            harness.fails_with(errno.EACCES, open, paths[1], "rb")
+        return 0
+    except Exception:
+        return 1
+
+
 def a_container_reads_a_bound_folder(work):
     """The folder of a frame, bound into another namespace of mounts, where
     the mount itself is not seen, and read there by somebody else."""
@@ -155,5 +197,6 @@ if __name__ == "__main__":
         fio_finds_the_one_block_that_differs,
         thirty_two_readers_read_the_whole,
         thirty_two_readers_of_the_same_agree,
+        two_hundred_users_read_what_modes_permit,
         a_container_reads_a_bound_folder,
     ])

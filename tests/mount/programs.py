@@ -33,7 +33,7 @@ def need(*names):
 
 def tool(*args, status=0, stdin=None, timeout=100, **more):
     """Runs a program to its end; what it printed, as text unless told
-    otherwise. Fails on another exit status."""
+    otherwise. Fails on another exit status; None is any but 0."""
     more.setdefault("text", True)
     more.setdefault("stderr", subprocess.PIPE)
     more["env"] = {**os.environ, "LC_ALL": "C", "TZ": "UTC",
@@ -41,7 +41,8 @@ def tool(*args, status=0, stdin=None, timeout=100, **more):
     done = subprocess.run(list(args), stdin=stdin or subprocess.DEVNULL,
                           stdout=subprocess.PIPE, timeout=timeout,
                           check=False, **more)
-    if done.returncode != status:
+    if done.returncode != status and (status is not None or
+                                      done.returncode == 0):
         raise AssertionError(f"{args} ended with {done.returncode}, printed "
                              f"{done.stdout[-2000:]!r}, {done.stderr!r}")
     return done.stdout

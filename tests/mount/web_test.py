@@ -5,100 +5,24 @@ import concurrent.futures
 import contextlib
 import email.utils
 import hashlib
-import http.client
 import os
 import random
 import re
-import socket
-import subprocess
 
 import harness
 import programs
-from harness import NOBODY, Mount, equal
-from programs import MIB, archive, need
+from harness import Mount, equal
+from programs import MIB, archive
+from web import Server
 
-CONFIG = """
-daemon off;
-worker_processes 2;
-pid {home}/pid;
-error_log {home}/error.log {level};
-events {{ worker_connections 256; }}
-http {{
-    access_log off;
-    client_body_temp_path {home}/body;
-    proxy_temp_path {home}/proxy;
-    fastcgi_temp_path {home}/fastcgi;
-    uwsgi_temp_path {home}/uwsgi;
-    scgi_temp_path {home}/scgi;
-    default_type application/octet-stream;
+SITE = """
+server {
+    listen 127.0.0.1:8080;
+    root %s;
     sendfile on;
-    server {{
-        listen 127.0.0.1:{port};
-        root {root};
-        autoindex on;
-    }}
-}}
+    autoindex on;
+}
 """
-
-
-def free_port():
-    with socket.socket() as some:
-        some.bind(("127.0.0.1", 0))
-        return some.getsockname()[1]
-
-
-class Server:
-    """nginx in the foreground, as an ordinary user."""
-
-    def __init__(self, work, root, level="warn"):
-        need("nginx")
-        home = os.path.join(work, "nginx")
-        os.mkdir(home)
-        self.log = home + "/error.log"
-        self.port = free_port()
-        harness.write(home + "/nginx.conf", CONFIG.format(
-            home=home, port=self.port, root=root, level=level).encode())
-        more = {}
-        if os.geteuid() == 0:
-            os.chown(home, NOBODY, NOBODY)
-            more.update(user=NOBODY, group=NOBODY, extra_groups=[])
-        self.process = subprocess.Popen(
-            ["nginx", "-e", self.log, "-p", home, "-c",
-             home + "/nginx.conf"], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
-        try:
-            assert harness.wait_until(self.answers), "nginx does not answer"
-        except BaseException:
-            self.end()
-            raise
-
-    def answers(self):
-        with contextlib.suppress(OSError), \
-                socket.create_connection(("127.0.0.1", self.port), 1):
-            return True
-        assert self.process.poll() is None, harness.read(self.log).decode()
-        return False
-
-    def ask(self, path, method="GET", **fields):
-        """(status, fields, body)"""
-        names = {key.replace("_", "-"): value
-                 for key, value in fields.items()}
-        there = http.client.HTTPConnection("127.0.0.1", self.port,
-                                           timeout=60)
-        with contextlib.closing(there):
-            there.request(method, "/" + path, headers=names)
-            answer = there.getresponse()
-            return answer.status, answer.headers, answer.read()
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(20)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.end()
 
 
 @contextlib.contextmanager
@@ -107,7 +31,7 @@ def served(work, level="warn"):
     made = archive(work)
     others = ["-oallow_other"] if os.geteuid() == 0 else []
     with Mount(work, made.source, *others) as mount, \
-            Server(work, mount.point, level) as server:
+            Server(work, SITE % mount.point, level) as server:
         yield made, server
 
 
@@ -196,7 +120,7 @@ def a_new_file_has_a_new_tag(work):
     os.mkdir(source)
     others = ["-oallow_other"] if os.geteuid() == 0 else []
     with Mount(work, source, "-oattr_timeout=0", *others) as mount, \
-            Server(work, mount.point) as server:
+            Server(work, SITE % mount.point) as server:
         tags = []
         for number in range(3):
             programs.write_text(work + "/plain", 1000 + number)
