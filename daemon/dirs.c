@@ -17,16 +17,30 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With so many nodes none are made for who has not asked for attributes. The
- * first request for a directory says nothing about that. */
+/* Entries come with their attributes, and so need nodes, as long as there are
+ * few. With more they are for those alone who turn out to ask for them: whose
+ * listing is followed by as many lookups in the directory. */
 #define MAX_GUESSED 32768
+#define MANY_LOOKUPS 16
 
-static bool has_room(struct daemon *daemon)
+void dirs_note_lookup(struct node *dir)
+{
+	atomic_fetch_add_explicit(&dir->n_asked, 1, memory_order_relaxed);
+}
+
+static uint32_t names_asked(const struct node *dir)
+{
+	return atomic_load_explicit(&dir->n_asked, memory_order_relaxed);
+}
+
+static bool wants_nodes(struct daemon *daemon, const struct handle *handle)
 {
 	uint64_t n_nodes, n_open, n_idle;
 
 	tree_count(&daemon->tree, &n_nodes, &n_open, &n_idle);
-	return n_nodes < MAX_GUESSED;
+	return n_nodes < MAX_GUESSED ||
+	       names_asked(handle->node) - handle->names_asked >=
+	       MANY_LOOKUPS;
 }
 
 static int open_source_dir(struct daemon *daemon, struct node *node,
@@ -78,6 +92,8 @@ void dirs_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	if (node) {
 		handle = handle_new(daemon, node);
 		status = handle ? open_dir(daemon, node, handle) : -ENOMEM;
+		if (handle)
+			handle->names_asked = names_asked(node);
 		tree_put(&daemon->tree, node);
 	}
 	fi->fh = (uintptr_t)handle;
@@ -226,8 +242,6 @@ static void list_frame(struct daemon *daemon, struct listing *list,
 			return;
 		add_dots(daemon, list, handle->node, dots[off], off + 1);
 	}
-	if (off == 2)
-		list->link &= has_room(daemon);
 	while (bloscfs_list(handle->frame->file, &dir, (uint64_t)off - 2,
 			    name, &entry.node)) {
 		if (!reply_list_fits(list, name))
@@ -268,6 +282,7 @@ static void list_dir(fuse_req_t req, size_t len, off_t off,
 	struct listing list;
 	int status = reply_list_start(&list, req, len, plus);
 
+	list.link = plus && wants_nodes(daemon, handle);
 	if (!status && handle->frame) {
 		if (off >= 0)
 			list_frame(daemon, &list, handle, off);

@@ -13,5 +13,7 @@ void dirs_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 	       struct fuse_file_info *fi);
 void dirs_read_plus(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 		    struct fuse_file_info *fi);
+/* A name is looked up in the directory: who lists it may want attributes. */
+void dirs_note_lookup(struct node *dir);
 
 #endif

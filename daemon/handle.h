@@ -19,6 +19,7 @@ struct handle {
 	int fd;			/* of a plain file; -1 */
 	DIR *dir;		/* of a source's directory; or NULL */
 	off_t dir_off;		/* where dir stands */
+	uint32_t names_asked;	/* of the directory when it was opened */
 	pthread_mutex_t lock;	/* guards dir and dir_off */
 	struct handle *next, **at;	/* among all */
 };

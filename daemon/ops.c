@@ -29,19 +29,19 @@ static struct daemon *daemon_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* READDIRPLUS where the kernel sees that attributes are asked for: nodes for
- * nobody would only take memory. No splicing: replies come from cached
+/* READDIRPLUS always: dirs.c knows better than the kernel's guesses which
+ * entries are worth a node. No splicing: replies come from cached
  * blocks, where it only costs. Export: file handles, by which NFS finds what
  * the kernel has forgotten. */
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	const struct daemon *daemon = userdata;
 
-	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ |
+	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO |
+				  FUSE_CAP_SPLICE_READ |
 				  FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);
 	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS |
-				       FUSE_CAP_READDIRPLUS_AUTO |
 				       FUSE_CAP_PARALLEL_DIROPS |
 				       FUSE_CAP_EXPORT_SUPPORT);
 	if (daemon->opts->immutable)
@@ -164,6 +164,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent_id, const char *name)
 	struct node *parent = tree_get(&daemon->tree, parent_id);
 	int status = -ESTALE;
 
+	if (parent)
+		dirs_note_lookup(parent);
 	if (parent && strlen(name) > NAME_MAX)
 		status = -ENAMETOOLONG;
 	else if (parent && (!strcmp(name, ".") || !strcmp(name, "..")))

@@ -23,8 +23,7 @@
 #include "srctree.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum node_kind {
@@ -66,6 +65,7 @@ struct node {
 	bool hashed;		/* can be found by its name */
 	bool waiting;		/* among those to be freed */
 	uint8_t kind;		/* enum node_kind */
+	_Atomic uint32_t n_asked;	/* names that were looked up in it */
 	union {
 		struct {			/* all other kinds */
 			struct src_stat st;
