@@ -5,12 +5,14 @@
 mount.py --frame FRAME [--other NAME=FILE ...] [--dir NAME=DIR ...]
          [-r ROUNDS] [-o OPTION ...] [--short] [TEST ...]
 
-BLOSCFS names the program. FRAME is mounted anew for every cold test, so that
-neither the kernel nor the daemon holds decoded bytes; the frame itself stays
-in the page cache. NAME=FILE is the same content in another filesystem, whose
-pages are dropped before a cold test. For ls, ls_long and stat the entries of
-FRAME's chunks/ are taken, and those of NAME=DIR, whose names are dropped too
-(which only root may do).
+BLOSCFS names the program, which mounts FRAME once, with a cache of 16 MiB if no
+-o cache_size= says otherwise: FRAME must be a good deal more than that.
+NAME=FILE is the same content in another filesystem. Before a cold test the
+kernel's pages of the file are dropped, on all sides alike; compressed files
+stay in the page cache. For ls, ls_long, stat and open_read the entries of
+FRAME's chunks/ are taken, and those of NAME=DIR, and names are dropped too,
+which only root may do. RUN, as in RUN="chrt -r 1", goes before the daemon's
+command; this program takes its priority from whoever starts it.
 
 Each round runs each test on each side in turn. One line of TSV a test:
 medians, smallest and largest, and the median of the rounds' ratios of ours
@@ -29,6 +31,7 @@ import tempfile
 import time
 
 BLOSCFS = os.environ.get("BLOSCFS", "bloscfs")
+RUN = os.environ.get("RUN", "").split()
 PAGE = 4096
 SECONDS = 0.5
 
@@ -37,7 +40,9 @@ class Ours:
     """A mount of FRAME that can be made anew."""
 
     def __init__(self, work, frame, options):
-        self.frame, self.options = frame, options
+        self.frame, self.options = frame, list(options)
+        if not any(o.startswith("cache_size=") for o in options):
+            self.options.append("cache_size=16M")
         self.point = os.path.join(work, "bloscfs")
         self.process = None
         self.peak = 0
@@ -46,7 +51,7 @@ class Ours:
     def start(self):
         ready, told = os.pipe()
         self.process = subprocess.Popen(
-            [BLOSCFS, "-f", f"--notify_fd={told}", "-olog_level=warn",
+            [*RUN, BLOSCFS, "-f", f"--notify_fd={told}", "-olog_level=warn",
              *(f"-o{option}" for option in self.options),
              self.frame, self.point],
             stdin=subprocess.DEVNULL, pass_fds=[told])
@@ -71,9 +76,21 @@ class Ours:
                     return int(line.split()[1])
         return 0
 
-    def cold(self):
-        self.stop()
-        self.start()
+    def counter(self, name):
+        """A number of .bloscfs/stats."""
+        with open(os.path.join(self.point, ".bloscfs", "stats"),
+                  encoding="ascii") as stats:
+            for line in stats:
+                if line.startswith(name + " "):
+                    return float(line.split()[-1])
+        sys.exit(f"mount.py: there is no {name}")
+
+    def cold(self, kind):
+        if kind == "folder":
+            drop_names()
+        else:
+            drop_pages(self.file("data.npy" if kind == "npy" else
+                                 "data.bin"))
 
     def file(self, name="data.bin"):
         if not self.process:
@@ -82,6 +99,12 @@ class Ours:
 
     def folder(self):
         return self.file("chunks")
+
+
+def drop_pages(path):
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
 
 
 def drop_names():
@@ -96,13 +119,11 @@ class Other:
     def __init__(self):
         self.path = self.entries = None
 
-    def cold(self):
-        if self.path:
-            fd = os.open(self.path, os.O_RDONLY)
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            os.close(fd)
-        if self.entries:
+    def cold(self, kind):
+        if kind == "folder" and self.entries:
             drop_names()
+        elif kind == "file" and self.path:
+            drop_pages(self.path)
 
     def file(self, name="data.bin"):
         return self.path if name == "data.bin" else None
@@ -248,6 +269,24 @@ def stat_entries(path):
     return len(names) / took
 
 
+def open_and_read(path, jobs):
+    """Files opened, read to 4 KiB and closed a second."""
+    names = os.listdir(path)
+
+    def work(i):
+        buf = bytearray(PAGE)
+        fd = os.open(path, os.O_RDONLY)
+        mine = names[i::jobs]
+        begin = time.perf_counter()
+        for name in mine:
+            file = os.open(name, os.O_RDONLY, dir_fd=fd)
+            os.readv(file, [buf])
+            os.close(file)
+        return len(mine) / (time.perf_counter() - begin)
+
+    return sum(in_children(jobs, work))
+
+
 def warmed(path):
     read_all(path, 1 << 20)
     return path
@@ -273,6 +312,8 @@ TESTS = {
     "ls": ("/s", True, "folder", lambda p, s: list_names(p)),
     "ls_long": ("/s", True, "folder", lambda p, s: list_long(p)),
     "stat": ("/s", False, "folder", lambda p, s: stat_entries(p)),
+    "open_read": ("/s", True, "folder", lambda p, s: open_and_read(p, 1)),
+    "open_read2": ("/s", True, "folder", lambda p, s: open_and_read(p, 2)),
 }
 
 
@@ -280,7 +321,7 @@ def measure(side, name, seed):
     """The value, or None where the side has nothing to read."""
     _, cold, kind, call = TESTS[name]
     if cold:
-        side.cold()
+        side.cold(kind)
     if kind == "folder":
         path = side.folder()
     else:
@@ -353,10 +394,10 @@ def main():
             for test in args.tests or TESTS:
                 report(test, [[measure(side, test, seed) for side in sides]
                               for seed in range(1, args.rounds + 1)])
-            ours.stop()
         finally:
             ours.stop()
         print(f"peak_memory\tMiB\t{ours.peak / 1024:.1f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

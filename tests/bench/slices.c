@@ -80,6 +80,8 @@ static struct box choose(const struct npy *npy, int kind)
 		int64_t side = kind == 2 ? SIDE : d == kind ? 1 :
 			       npy->shape[d];
 
+		if (side > npy->shape[d])
+			side = npy->shape[d];
 		b.start[d] = random() % (npy->shape[d] - side + 1);
 		b.stop[d] = b.start[d] + side;
 	}
