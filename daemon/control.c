@@ -12,7 +12,6 @@
 #include "metrics.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,14 +47,6 @@ static void write_version(struct daemon *daemon, FILE *out)
 	info_write_version(out);
 }
 
-static uint64_t count_cpus(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 :
-	       (uint64_t)CPU_COUNT(&set);
-}
-
 /* Defaults are told as what they came to be. */
 static void write_config(struct daemon *daemon, FILE *out)
 {
@@ -65,8 +56,7 @@ static void write_config(struct daemon *daemon, FILE *out)
 	bloscfs_stats_get(daemon->fs, &stats);
 	opts.cache_size = stats.cache_budget;
 	opts.attr_timeout = daemon->timeout;
-	if (!opts.threads)
-		opts.threads = count_cpus();
+	opts.threads = daemon->n_threads;
 	opts_write(&opts, daemon->source, daemon->mountpoint, out);
 }
 

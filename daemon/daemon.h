@@ -27,6 +27,7 @@ struct daemon {
 	struct src src;
 	struct tree tree;
 	double timeout;			/* of names and attributes, seconds */
+	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;
 	time_t started;			/* of the mount */
 };

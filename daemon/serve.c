@@ -20,7 +20,6 @@
 #include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,23 +127,16 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static unsigned count_workers(const struct opts *opts)
+/* One more: someone should read while others decode. */
+static unsigned count_workers(const struct daemon *daemon)
 {
-	cpu_set_t set;
-	uint64_t n = opts->threads;
-
-	if (n == 0) {
-		n = 1;
-		if (sched_getaffinity(0, sizeof(set), &set) == 0)
-			n = (uint64_t)CPU_COUNT(&set);
-	}
-	/* One more: someone should read while others decode. */
-	return n + 1 < MAX_WORKERS ? (unsigned)n + 1 : MAX_WORKERS;
+	return daemon->n_threads + 1 < MAX_WORKERS ?
+	       (unsigned)daemon->n_threads + 1 : MAX_WORKERS;
 }
 
 static int start_workers(struct serve *serve)
 {
-	unsigned n = count_workers(serve->daemon->opts);
+	unsigned n = count_workers(serve->daemon);
 
 	while (serve->n_workers < n) {
 		if (pthread_create(&serve->workers[serve->n_workers], NULL,

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -197,6 +198,16 @@ static enum exit_code open_log(const struct opts *opts)
 	return EXIT_OK;
 }
 
+static uint64_t count_threads(const struct opts *opts)
+{
+	cpu_set_t set;
+
+	if (opts->threads)
+		return opts->threads;
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 :
+	       (uint64_t)CPU_COUNT(&set);
+}
+
 /* All but the mount itself, cheapest and most likely faults first. */
 static enum exit_code prepare(struct daemon *daemon)
 {
@@ -212,6 +223,7 @@ static enum exit_code prepare(struct daemon *daemon)
 		code = open_root(daemon, max_idle, opts->words[0]);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
+	daemon->n_threads = count_threads(opts);
 	if (opts->attr_timeout >= 0)
 		daemon->timeout = opts->attr_timeout;
 	else

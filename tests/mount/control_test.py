@@ -6,8 +6,10 @@ import concurrent.futures
 import errno
 import os
 import re
+import shutil
 import stat
 import subprocess
+import zipfile
 
 import harness
 import openmetrics
@@ -233,6 +235,19 @@ def one_container_has_it_too(work):
         equal(value(stats(mount), "bloscfs_frames_open"), 1)
 
 
+def it_wins_over_a_member_of_that_name(work):
+    path = os.path.join(work, "store.b2z")
+    shutil.copyfile(harness.DATA + "/good-store.b2z", path)
+    with zipfile.ZipFile(path, "a") as store:
+        store.writestr(".bloscfs/stats", b"not these")
+        store.writestr("folder/.bloscfs", b"a member")
+    with Mount(work, path) as mount:
+        names = os.listdir(mount.point)
+        assert ".bloscfs" not in names and "folder" in names, names
+        stats(mount)
+        equal(harness.read(mount.path("folder/.bloscfs")), b"a member")
+
+
 def private_paths_stay_private(work):
     if os.geteuid() != 0:
         raise harness.Skip("needs root")
@@ -283,6 +298,7 @@ if __name__ == "__main__":
         many_read_at_once,
         it_wins_over_a_folder_of_that_name,
         one_container_has_it_too,
+        it_wins_over_a_member_of_that_name,
         private_paths_stay_private,
         config_tells_the_options_in_effect,
     ])

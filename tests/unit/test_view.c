@@ -324,6 +324,8 @@ static void pieces_hold_the_same_bytes_as_reads(void **state)
 	frames_close(file, &bytes);
 }
 
+/* The default, and what has one entry per frame. */
+static const char sample_views[] = "info,data,npy,chunks,meta,table,map";
 static int n_samples;
 
 static int visit_sample(const char *path, const struct stat *st, int type,
@@ -342,8 +344,8 @@ static int visit_sample(const char *path, const struct stat *st, int type,
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(bfs_source_file(fd, &source, &diag), BFS_OK);
-	if (frames_open_source(source, NULL, path + ftw->base, &file, &diag) ==
-	    BFS_OK) {
+	if (frames_open_source(source, sample_views, path + ftw->base, &file,
+			       &diag) == BFS_OK) {
 		walk(file, &dir, check_size, &n_read);
 		walk(file, &dir, check_pins, &seed);
 		json_object_put(frames_json(file, "info.json"));
