@@ -13,7 +13,6 @@
 #include "mem.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -36,7 +35,7 @@
 #define MIN_SLOT 64
 #define N_EVEN 8		/* classes in steps of 64 bytes: up to 512 */
 #define MAX_SLOT_BITS 40
-#define MIN_SLAB ((uint64_t)16 << 10)
+#define MIN_SLAB_PAGES 4
 #define MAX_SLAB ((uint64_t)2 << 20)
 #define SLOTS_PER_SLAB 8	/* at least, else one extent each */
 
@@ -51,12 +50,14 @@ static unsigned floor_log2(uint64_t x)
 }
 
 /* A 256th of the budget up to 256 KiB; large budgets take longer slabs, or
- * they would need more mappings than a process may have. */
-static size_t choose_slab_len(uint64_t budget_len)
+ * they would need more mappings than a process may have. Where pages are
+ * large, most blocks of a small budget must share some. */
+static size_t choose_slab_len(uint64_t budget_len, size_t page_len)
 {
+	uint64_t least = (uint64_t)MIN_SLAB_PAGES * page_len;
 	uint64_t most = bfs_min(bfs_max(budget_len / 4096, 256 << 10),
 				MAX_SLAB);
-	uint64_t len = bfs_min(bfs_max(budget_len / 256, MIN_SLAB), most);
+	uint64_t len = bfs_min(bfs_max(budget_len / 256, least), most);
 
 	return (size_t)1 << floor_log2(len);
 }
@@ -67,8 +68,8 @@ void bfs_arena_init(struct bfs_arena *arena, uint64_t budget_len)
 
 	memset(arena, 0, sizeof(*arena));
 	arena->budget_len = budget_len;
-	arena->slab_len = choose_slab_len(budget_len);
-	arena->page_len = (size_t)sysconf(_SC_PAGESIZE);
+	arena->page_len = bfs_page_len();
+	arena->slab_len = choose_slab_len(budget_len, arena->page_len);
 	bfs_link_init(&arena->idle);
 	for (i = 0; i < BFS_N_CLASSES; i++)
 		bfs_link_init(&arena->classes[i]);

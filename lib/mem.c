@@ -23,6 +23,7 @@
 static _Atomic uint64_t limit_len;	/* 0: none */
 static _Atomic uint64_t used_len;
 static _Atomic uint64_t fail_after;	/* 0: never */
+static _Atomic size_t page_len;		/* 0: not asked for yet */
 
 /* Whether the allocation that a test asked to fail is this one. */
 static bool hits_planned_failure(void)
@@ -132,14 +133,13 @@ char *bfs_memdup0(const void *p, size_t len)
 	return copy;
 }
 
-static size_t page_len(void)
+size_t bfs_page_len(void)
 {
-	static _Atomic size_t found;
-	size_t len = atomic_load_explicit(&found, memory_order_relaxed);
+	size_t len = atomic_load_explicit(&page_len, memory_order_relaxed);
 
 	if (!len) {
 		len = (size_t)sysconf(_SC_PAGESIZE);
-		atomic_store_explicit(&found, len, memory_order_relaxed);
+		bfs_mem_set_page_len(len);
 	}
 	return len;
 }
@@ -147,7 +147,7 @@ static size_t page_len(void)
 /* len rounded up to pages, 0 if that is no size. */
 static size_t round_to_pages(size_t len)
 {
-	size_t mask = page_len() - 1;
+	size_t mask = bfs_page_len() - 1;
 
 	len += !len;
 	return len > (size_t)PTRDIFF_MAX - HUGE_LEN - mask ?
@@ -171,7 +171,7 @@ static void touch_pages(uint8_t *p, size_t len)
 	if (!madvise(p, len, MADV_POPULATE_WRITE))
 		return;
 #endif
-	for (off = 0; off < len; off += page_len())
+	for (off = 0; off < len; off += bfs_page_len())
 		((volatile uint8_t *)p)[off] = 0;
 }
 
@@ -232,4 +232,9 @@ uint64_t bfs_mem_used(void)
 void bfs_mem_fail_at(uint64_t n)
 {
 	atomic_store(&fail_after, n);
+}
+
+void bfs_mem_set_page_len(size_t len)
+{
+	atomic_store_explicit(&page_len, len, memory_order_relaxed);
 }

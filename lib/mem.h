@@ -30,6 +30,9 @@ char *bfs_memdup0(const void *p, size_t len) BFS_MUST_CHECK;
 void *bfs_map(size_t len) BFS_MUST_CHECK;
 void bfs_unmap(void *p, size_t len);
 
+/* What the system maps at once, in bytes: a power of two. */
+size_t bfs_page_len(void);
+
 /* The most that may be held at once, in bytes; 0 = no bound. */
 void bfs_mem_set_limit(uint64_t len);
 /* What is held now, in bytes. */
@@ -37,6 +40,9 @@ uint64_t bfs_mem_used(void);
 
 /* For tests: the n-th allocation from now fails (1 = the next); 0 = none. */
 void bfs_mem_fail_at(uint64_t n);
+/* For tests: pages are that long, a multiple of real ones; 0 = real ones.
+ * Nothing may be mapped meanwhile. */
+void bfs_mem_set_page_len(size_t len);
 
 /* For BFS_CLEANUP on a pointer variable. */
 static inline void bfs_freep(void *pp)
