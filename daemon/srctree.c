@@ -135,9 +135,10 @@ int src_stat(const struct src *src, int base, const char *path,
 	struct stat st;
 	int fd, status;
 
-	if (base >= 0 && !strchr(path, '/')) {
+	if (*path && !strchr(path, '/')) {
 		/* One component cannot lead anywhere else. */
-		if (fstatat(base, path, &st, AT_SYMLINK_NOFOLLOW |
+		if (fstatat(base < 0 ? src->root_fd : base, path, &st,
+			    AT_SYMLINK_NOFOLLOW |
 			    AT_NO_AUTOMOUNT) < 0)
 			return -errno;
 		if (!S_ISDIR(st.st_mode)) {

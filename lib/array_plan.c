@@ -95,6 +95,11 @@ static enum bfs_err open_stored(struct bfs_array *a, uint64_t n,
 	BFS_TRY(bfs_frame_source(a->frame, &plan->span, &source, diag));
 	plan->file_id = source->id;
 	err = read_plan(a, n, source, &plan->span, &plan->chunk, diag);
+	if (err == BFS_OK && source != a->frame->source) {
+		err = bfs_source_check(a->frame->source, diag);
+		if (err != BFS_OK)
+			bfs_chunk_unref(plan->chunk);
+	}
 	bfs_source_unref(source);
 	return err;
 }
@@ -111,6 +116,7 @@ static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 		BFS_TRY(open_stored(a, n, plan, diag));
 	} else {
 		BFS_TRY(bfs_frame_chunk_len(f, n, &len, diag));
+		BFS_TRY(bfs_source_check(f->source, diag));
 		BFS_TRY(bfs_chunk_special(plan->span.special, len, f->typesize,
 					  0, &plan->chunk, diag));
 	}
@@ -132,6 +138,7 @@ static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
 	static const struct bfs_codec_env none;
 	const struct bfs_meta *m = find_meta(a, id);
 	struct bfs_source *source = bfs_meta_source(a->frame, m);
+	enum bfs_err err;
 
 	plan->span = (struct bfs_span){ .off = m->off, .avail = m->len,
 					.nbytes = UINT32_MAX };
@@ -140,7 +147,10 @@ static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
 						    UINT32_MAX, &none,
 						    &plan->chunk, diag),
 			       m->off));
-	return BFS_OK;
+	err = bfs_source_check(a->frame->source, diag);
+	if (err != BFS_OK)
+		bfs_chunk_unref(plan->chunk);
+	return err;
 }
 
 enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
@@ -148,7 +158,6 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 				 struct bfs_diag *diag)
 {
 	struct bfs_plan plan = { 0 };
-	enum bfs_err err;
 
 	if (bfs_plans_get(a->engine, a->gen, id, ret_plan))
 		return BFS_OK;
@@ -157,11 +166,6 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 	else
 		BFS_TRY(bfs_diag_chunk(diag, open_data_plan(a, id, &plan,
 							    diag), id));
-	err = bfs_source_check(a->frame->source, diag);
-	if (err != BFS_OK) {
-		bfs_chunk_unref(plan.chunk);
-		return err;
-	}
 	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
 				  memory_order_relaxed);
 	bfs_plans_put(a->engine, a->gen, id, &plan);
