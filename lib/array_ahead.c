@@ -16,8 +16,6 @@
 /* Decoded ahead of a reader, if blocks are not larger, and in one step. */
 #define AHEAD (UINT64_C(2) << 20)
 #define STEP (UINT64_C(256) << 10)
-/* Requests from here on need no help. */
-#define LARGE (UINT64_C(512) << 10)
 /* Reads ahead of a reader that steps. */
 #define STEPS 16
 /* What a thread must find to decode to be worth its wake-up. */
@@ -256,15 +254,14 @@ static void start_job(struct bfs_array *a, struct bfs_reader *r,
 	pthread_mutex_unlock(&a->ahead.lock);
 }
 
-/* Half of the distance is left before a job is worth it again. Large requests
- * in order come several at a time and keep all CPUs busy as it is. */
+/* Half of the distance is left before a job is worth it again. */
 static bool wants_job(const struct bfs_array *a, const struct bfs_reader *r,
 		      uint64_t stream_len)
 {
 	if (r->busy)
 		return false;
 	if (bfs_reader_is_sequential(r))
-		return r->len < LARGE && r->next < stream_len &&
+		return r->next < stream_len &&
 		       r->ahead < r->next + ahead_len(a) / 2 &&
 		       r->ahead < stream_len;
 	return bfs_reader_is_stepping(r) && next_place(r) < stream_len &&

@@ -4,7 +4,7 @@
  *
  * bench-frame FRAME [ROUNDS]
  *
- * all: every chunk once, one thread, GB/s by the clock, in a new process each
+ * all: every chunk once on one CPU, GB/s by the clock, in a new process each
  * time, as a program meets it. rand: 4 KiB at random (whole items), reads a
  * second; ours with a cache that holds 8 MiB. cold:
  * the bytes that one such read takes from storage when the frame is not in the
@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,6 @@ static void close_frame(struct frame *f)
 
 static double all_ours(struct frame *f)
 {
-	/* Long enough for no other thread to help. */
 	const uint64_t step = 1 << 20;
 	const struct iovec *iov;
 	double begin;
@@ -199,6 +199,7 @@ static double all_theirs(struct frame *f)
 static double in_child(struct frame *f, double (*pass)(struct frame *f))
 {
 	double took = -1;
+	cpu_set_t set;
 	int ends[2];
 
 	if (pipe(ends) < 0)
@@ -207,6 +208,9 @@ static double in_child(struct frame *f, double (*pass)(struct frame *f))
 	case -1:
 		bench_die("no process");
 	case 0:
+		CPU_ZERO(&set);
+		CPU_SET(0, &set);
+		sched_setaffinity(0, sizeof(set), &set);
 		took = pass(f);
 		_exit(write(ends[1], &took, sizeof(took)) != sizeof(took));
 	}
