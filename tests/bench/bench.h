@@ -48,7 +48,8 @@ struct bench_library {
 			     size_t room, int n_threads);
 	bool with_delta;
 };
-enum { BENCH_NONE, BENCH_SHUFFLE, BENCH_BITSHUFFLE, BENCH_DELTA };
+enum { BENCH_NONE, BENCH_SHUFFLE, BENCH_BITSHUFFLE, BENCH_DELTA,
+       BENCH_BYTEDELTA };
 
 struct bench_library bench_find_blosc2(void);
 struct bench_library bench_find_blosc1(void);

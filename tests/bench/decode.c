@@ -9,7 +9,8 @@
  * tests' own writer. One line of TSV for each writer, content, codec and
  * filter: GB/s of uncompressed bytes, by the thread's CPU time for one thread
  * and by the clock for two; ratios are medians of the rounds'. Decoded bytes
- * are checked before anything is timed.
+ * are checked before anything is timed. Lines that begin with # sum up: the
+ * medians over the contents, least and most, and geometric means.
  *
  *   copy    memcpy of the decoded bytes
  *   codec   each stream through its codec's row into one buffer, no filter
@@ -24,6 +25,7 @@
 #include "chunk.h"
 #include "support/build.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +33,14 @@
 
 #define MAX_CHUNKS 64
 #define N_SIDES 6
+#define MAX_ROWS 256
 
 enum { COPY, CODEC, THEIRS, OURS, THEIRS2, OURS2 };
 
 static const char *const codecs[] = { "blosclz", "lz4", "lz4hc", "zlib",
 				      "zstd" };
 static const char *const filters[] = { "none", "shuffle", "bitshuffle",
-				       "delta+shuffle" };
+				       "delta+shuffle", "shuffle+bytedelta" };
 
 static struct {
 	int rounds, mib, kib;
@@ -225,20 +228,89 @@ static double time_side(int side)
 	return (wall ? bench_wall() : bench_cpu()) - begin;
 }
 
-/* ---- Rows ------------------------------------------------------------ */
+/* ---- Summary --------------------------------------------------------- */
 
-static void print_ratio(const double *a, const double *b, bool there)
+/* The ratios of every row, to be summed up at the end. */
+static struct {
+	double one[MAX_ROWS], two[MAX_ROWS];	/* < 0: none */
+	uint8_t codec[MAX_ROWS], filter[MAX_ROWS];
+	size_t n;
+} rows;
+
+static void keep_row(size_t codec, int filter, double one, double two)
 {
-	if (there)
-		printf("\t%.3f", bench_ratio(a, b, opt.rounds));
-	else
-		printf("\t-");
+	if (rows.n == MAX_ROWS)
+		return;
+	rows.one[rows.n] = one;
+	rows.two[rows.n] = two;
+	rows.codec[rows.n] = (uint8_t)codec;
+	rows.filter[rows.n++] = (uint8_t)filter;
 }
 
-static void measure(const char *label, size_t compressed)
+static void print_means(const char *name, const double *v)
+{
+	double sum = 0, n = 0;
+
+	for (size_t i = 0; i < rows.n; i++) {
+		if (v[i] <= 0)
+			continue;
+		sum += log(v[i]);
+		n++;
+	}
+	if (n > 0)
+		printf("# geometric mean of %.0f cells, %s: %.2f\n", n, name,
+		       exp(sum / n));
+}
+
+static void print_cell(size_t codec, int filter)
+{
+	double v[MAX_ROWS], least = HUGE_VAL, most = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < rows.n; i++) {
+		if (rows.codec[i] != codec || rows.filter[i] != filter ||
+		    rows.one[i] <= 0)
+			continue;
+		v[n++] = rows.one[i];
+		least = fmin(least, rows.one[i]);
+		most = fmax(most, rows.one[i]);
+	}
+	if (n > 0)
+		printf("# %s %s: %.2f (%.2f - %.2f)\n", codecs[codec],
+		       filters[filter], bench_median(v, n), least, most);
+}
+
+/* Medians over the contents, and means over all. */
+static void print_summary(const char *library)
+{
+	printf("# %s, its time to ours\n", library);
+	for (size_t k = 0; k < BFS_ARRAY_LEN(codecs); k++)
+		for (int f = 0; f < (int)BFS_ARRAY_LEN(filters); f++)
+			print_cell(k, f);
+	print_means("one thread", rows.one);
+	print_means("two threads", rows.two);
+	rows.n = 0;
+}
+
+/* ---- Rows ------------------------------------------------------------ */
+
+static double print_ratio(const double *a, const double *b, bool there)
+{
+	double ratio = there ? bench_ratio(a, b, opt.rounds) : -1;
+
+	if (there)
+		printf("\t%.3f", ratio);
+	else
+		printf("\t-");
+	return ratio;
+}
+
+static void measure(const char *label, size_t compressed, size_t codec,
+		    int filter)
 {
 	static double t[N_SIDES][BENCH_MAX_ROUNDS];
 	size_t total = set.n * set.each;
+	double one, two;
 
 	for (int s = OURS; s < N_SIDES; s++) {
 		memset(set.out, 0x5a, total);
@@ -257,14 +329,16 @@ static void measure(const char *label, size_t compressed)
 			       bench_median(t[s], opt.rounds) / 1e9);
 		else
 			printf("\t-");
-	print_ratio(t[THEIRS], t[OURS], applies(THEIRS));
-	print_ratio(t[THEIRS2], t[OURS2], applies(THEIRS2) && applies(OURS2));
+	one = print_ratio(t[THEIRS], t[OURS], applies(THEIRS));
+	two = print_ratio(t[THEIRS2], t[OURS2],
+			  applies(THEIRS2) && applies(OURS2));
+	keep_row(codec, filter, one, two);
 	print_ratio(t[CODEC], t[OURS], true);
 	printf("\n");
 	fflush(stdout);
 }
 
-/* The tests' own writer knows two codecs and three filters. */
+/* The tests' own writer knows two codecs and four filters. */
 static size_t compress_own(const char *codec, int filter, unsigned typesize,
 			   const uint8_t *src, size_t len, uint8_t *dst,
 			   size_t room)
@@ -276,6 +350,7 @@ static size_t compress_own(const char *codec, int filter, unsigned typesize,
 		.blocksize = 262144, .codec = zstd ? BUILD_ZSTD : BUILD_LZ4,
 		.shuffle = filter != BENCH_NONE,
 		.delta = filter == BENCH_DELTA,
+		.bytedelta = filter == BENCH_BYTEDELTA,
 	};
 	size_t n;
 
@@ -288,25 +363,31 @@ static size_t compress_own(const char *codec, int filter, unsigned typesize,
 	return n;
 }
 
-static void run_row(const struct bench_content *content, const char *codec,
+static void run_row(const struct bench_content *content, size_t codec,
 		    int filter)
 {
 	size_t room = set.each + set.each / 8 + 65536, sum = 0;
+	/* What the library's simple calls cannot write it can still read. */
+	bool by_us = filter == BENCH_BYTEDELTA;
+	size_t (*compress)(const char *codec, int filter, unsigned typesize,
+			   const uint8_t *src, size_t len, uint8_t *dst,
+			   size_t room) = by_us ? compress_own :
+						  set.lib.compress;
 	char label[128];
 
 	for (size_t i = 0; i < set.n; i++) {
 		struct chunk_bytes *c = &set.chunks[i];
 
 		c->p = bench_alloc(room);
-		c->len = set.lib.compress(codec, filter, content->typesize,
+		c->len = compress(codecs[codec], filter, content->typesize,
 					  set.plain + i * set.each, set.each,
 					  c->p, room);
 		sum += c->len;
 	}
 	snprintf(label, sizeof(label), "%s\t%s\t%s\t%s", set.lib.name,
-		 content->name, codec, filters[filter]);
+		 content->name, codecs[codec], filters[filter]);
 	if (set.chunks[0].len > 0)
-		measure(label, sum);
+		measure(label, sum, codec, filter);
 	for (size_t i = 0; i < set.n; i++)
 		free(set.chunks[i].p);
 }
@@ -331,9 +412,10 @@ static void run_library(struct bench_library lib, char *const *list)
 		for (size_t k = 0; k < BFS_ARRAY_LEN(codecs); k++)
 			for (int f = 0; f < (int)BFS_ARRAY_LEN(filters); f++)
 				if (wanted(codecs[k], list) &&
-				    (f != BENCH_DELTA || lib.with_delta))
-					run_row(content, codecs[k], f);
+				    (f < BENCH_DELTA || lib.with_delta))
+					run_row(content, k, f);
 	}
+	print_summary(lib.name);
 }
 
 static int number(const char *text, int least, int most)

@@ -89,6 +89,16 @@ static void delta_block(uint8_t *p, size_t len, const uint8_t *ref, size_t g)
 		p[i] ^= p[i - g];
 }
 
+/* Each byte less the one before, in each plane; from the end. */
+static void bytedelta_block(uint8_t *p, size_t len, size_t width)
+{
+	size_t n = len / width;
+
+	for (size_t k = 0; k < width; k++)
+		for (size_t i = n; i-- > 1;)
+			p[k * n + i] -= p[k * n + i - 1];
+}
+
 static void pack_stream(struct build *b, enum build_codec codec,
 			const uint8_t *src, size_t len)
 {
@@ -135,10 +145,12 @@ static void build_header(struct build *b, const struct build_chunk *c)
 	build_le32(b, c->blocksize);
 	build_le32(b, 0);
 	build_bytes(b, "\0\0\0\0", 4);
-	build_byte(b, c->delta ? 3 : 0);
-	build_byte(b, c->shuffle ? 1 : 0);
+	build_byte(b, c->bytedelta ? 1 : c->delta ? 3 : 0);
+	build_byte(b, c->bytedelta ? 35 : c->shuffle ? 1 : 0);
 	build_byte(b, codes[c->codec]);
-	build_bytes(b, "\0\0\0\0\0\0\0\0\0", 9);
+	build_bytes(b, "\0\0\0\0\0\0", 6);
+	build_byte(b, c->bytedelta ? c->typesize : 0);
+	build_bytes(b, "\0\0", 2);
 }
 
 void build_chunk(struct build *b, const struct build_chunk *c)
@@ -168,6 +180,8 @@ void build_chunk(struct build *b, const struct build_chunk *c)
 			delta_block(a, len, k ? c->data : NULL, g);
 		if (c->shuffle)
 			shuffle_block(a, s, len, c->typesize);
+		if (c->bytedelta)
+			bytedelta_block(s, len, c->typesize);
 		pack_stream(b, c->codec, c->shuffle ? s : a, len);
 	}
 	put_le32(b, start + 12, (uint32_t)(b->len - start));

@@ -35,6 +35,7 @@ struct build_chunk {
 	uint32_t blocksize;
 	enum build_codec codec;
 	int shuffle, delta;
+	int bytedelta;		/* behind shuffle alone */
 };
 void build_chunk(struct build *b, const struct build_chunk *c);
 
