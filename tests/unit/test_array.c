@@ -12,6 +12,7 @@
 
 #include "array_priv.h"
 #include "mem.h"
+#include "support/arrays.h"
 #include "support/build.h"
 
 #include <fcntl.h>
@@ -20,64 +21,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK_LEN ((size_t)8 << 20)
-#define BLOCK_LEN ((size_t)128 << 10)
-
-static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
-
-static struct bfs_engine *new_engine(uint64_t cache_len)
-{
-	struct bfs_engine_options o = { .cache_len = cache_len };
-	struct bfs_engine *e = NULL;
-
-	assert_int_equal(bfs_engine_new(&o, &e), BFS_OK);
-	return e;
-}
-
-static struct bfs_array *open_bytes(struct bfs_engine *e, const void *p,
-				    size_t len)
-{
-	struct bfs_source *s = NULL;
-	struct bfs_frame *f = NULL;
-	struct bfs_array *a = NULL;
-
-	assert_int_equal(bfs_source_memory(p, len, false, &s, NULL), BFS_OK);
-	assert_int_equal(bfs_frame_open(s, NULL, NULL, &f, NULL), BFS_OK);
-	bfs_source_unref(s);
-	assert_int_equal(bfs_array_open(e, f, &a, NULL), BFS_OK);
-	return a;
-}
-
-/* Two chunks of 8 MiB in blocks of 128 KiB. */
-static uint8_t *make_big(struct build *out, enum build_codec codec, int delta)
-{
-	uint8_t *data = malloc(2 * CHUNK_LEN);
-	struct build_frame f = { .chunksize = (int64_t)CHUNK_LEN,
-				 .typesize = 4 };
-	struct build_chunk c = { .len = CHUNK_LEN, .typesize = 4,
-				 .blocksize = BLOCK_LEN, .codec = codec,
-				 .shuffle = 1, .delta = delta };
-
-	assert_non_null(data);
-	build_fill(data, 2 * CHUNK_LEN, 7);
-	c.data = data;
-	build_frame_chunk(&f, &c);
-	c.data = data + CHUNK_LEN;
-	build_frame_chunk(&f, &c);
-	build_frame_finish(&f, out);
-	return data;
-}
-
 static void random_read_asks_for_the_touched_block_alone(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0), got[4096];
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0), got[4096];
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	struct bfs_source *s = a->frame->source;
 	struct bfs_chunk *chunk;
 	struct bfs_span span;
-	uint64_t reads, len, off = CHUNK_LEN + 37 * BLOCK_LEN + 5000;
+	uint64_t reads, len, off = ARRAYS_CHUNK + 37 * ARRAYS_BLOCK + 5000;
 	uint32_t at, block_len;
 
 	(void)state;
@@ -90,7 +43,7 @@ static void random_read_asks_for_the_touched_block_alone(void **state)
 
 	reads = s->n_reads;
 	len = s->read_len;
-	assert_int_equal(bfs_array_read(a, &data_stream, off, got, 4096,
+	assert_int_equal(bfs_array_read(a, &arrays_data, off, got, 4096,
 					NULL), BFS_OK);
 	assert_memory_equal(got, data + off, 4096);
 	bfs_chunk_block_span(chunk, 37, &at, &block_len);
@@ -99,7 +52,7 @@ static void random_read_asks_for_the_touched_block_alone(void **state)
 
 	/* A hit asks for nothing. */
 	reads = s->n_reads;
-	assert_int_equal(bfs_array_read(a, &data_stream, off + 4096, got, 4096,
+	assert_int_equal(bfs_array_read(a, &arrays_data, off + 4096, got, 4096,
 					NULL), BFS_OK);
 	assert_memory_equal(got, data + off + 4096, 4096);
 	assert_int_equal(s->n_reads, reads);
@@ -112,22 +65,22 @@ static void random_read_asks_for_the_touched_block_alone(void **state)
 
 static void neighbours_are_read_together(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0);
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0);
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	struct bfs_source *s = a->frame->source;
-	size_t len = 8 * BLOCK_LEN;
+	size_t len = 8 * ARRAYS_BLOCK;
 	uint8_t *got = malloc(len);
 	uint64_t reads;
 
 	(void)state;
-	assert_int_equal(bfs_array_read(a, &data_stream, 0, got, 1, NULL),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 1, NULL),
 			 BFS_OK);
 	reads = s->n_reads;
-	assert_int_equal(bfs_array_read(a, &data_stream, 4 * BLOCK_LEN, got,
+	assert_int_equal(bfs_array_read(a, &arrays_data, 4 * ARRAYS_BLOCK, got,
 					len, NULL), BFS_OK);
-	assert_memory_equal(got, data + 4 * BLOCK_LEN, len);
+	assert_memory_equal(got, data + 4 * ARRAYS_BLOCK, len);
 	assert_int_equal(s->n_reads - reads, 1);
 	bfs_array_close(a);
 	bfs_engine_free(e);
@@ -138,11 +91,11 @@ static void neighbours_are_read_together(void **state)
 
 static void untouched_block_survives_garbage_around_it(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_ZSTD, 0), got[4096];
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
-	uint64_t off = 20 * BLOCK_LEN + 99;
+	uint8_t *data = arrays_make_big(&out, BUILD_ZSTD, 0), got[4096];
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
+	uint64_t off = 20 * ARRAYS_BLOCK + 99;
 	struct bfs_diag why = { 0 };
 	struct bfs_chunk *chunk;
 	struct bfs_span span;
@@ -155,15 +108,15 @@ static void untouched_block_survives_garbage_around_it(void **state)
 		if (k != 20)
 			memset(out.p + span.off + at, 0x5a, len);
 	}
-	assert_int_equal(bfs_array_read(a, &data_stream, off, got, 4096,
+	assert_int_equal(bfs_array_read(a, &arrays_data, off, got, 4096,
 					NULL), BFS_OK);
 	assert_memory_equal(got, data + off, 4096);
-	assert_int_equal(bfs_array_read(a, &data_stream, 0, got, 4096, &why),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 4096, &why),
 			 BFS_ERR_CORRUPT);
 	assert_int_equal(why.chunk, 0);
 	assert_non_null(strstr(why.text, "block 0"));
 	/* And still after the failure. */
-	assert_int_equal(bfs_array_read(a, &data_stream, off + 1, got, 4096,
+	assert_int_equal(bfs_array_read(a, &arrays_data, off + 1, got, 4096,
 					NULL), BFS_OK);
 	bfs_chunk_unref(chunk);
 	bfs_array_close(a);
@@ -174,14 +127,14 @@ static void untouched_block_survives_garbage_around_it(void **state)
 
 static void delta_reads_block_zero_as_reference(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 1), got[4096];
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
-	uint64_t off = CHUNK_LEN + 9 * BLOCK_LEN + 12345;
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 1), got[4096];
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
+	uint64_t off = ARRAYS_CHUNK + 9 * ARRAYS_BLOCK + 12345;
 
 	(void)state;
-	assert_int_equal(bfs_array_read(a, &data_stream, off, got, 4096,
+	assert_int_equal(bfs_array_read(a, &arrays_data, off, got, 4096,
 					NULL), BFS_OK);
 	assert_memory_equal(got, data + off, 4096);
 	bfs_array_close(a);
@@ -203,8 +156,8 @@ static void *read_all(void *arg)
 	size_t len = 64 << 10, off;
 	uint8_t *got = malloc(len);
 
-	for (off = 0; off < 2 * CHUNK_LEN; off += len) {
-		if (bfs_array_read(r->array, &data_stream, off, got, len,
+	for (off = 0; off < 2 * ARRAYS_CHUNK; off += len) {
+		if (bfs_array_read(r->array, &arrays_data, off, got, len,
 				   NULL) != BFS_OK ||
 		    memcmp(got, r->data + off, len))
 			r->bad++;
@@ -215,10 +168,10 @@ static void *read_all(void *arg)
 
 static void readers_side_by_side_decode_each_block_once(void **state)
 {
-	struct bfs_engine *e = new_engine(256 << 20);
+	struct bfs_engine *e = arrays_engine(256 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 1);
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 1);
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	struct bfs_engine_stats stats;
 	struct reader readers[6];
 	pthread_t threads[6];
@@ -235,7 +188,7 @@ static void readers_side_by_side_decode_each_block_once(void **state)
 		assert_int_equal(readers[i].bad, 0);
 	}
 	bfs_engine_get_stats(e, &stats);
-	assert_int_equal(stats.decoded_len, 2 * CHUNK_LEN);
+	assert_int_equal(stats.decoded_len, 2 * ARRAYS_CHUNK);
 	bfs_array_close(a);
 	bfs_engine_free(e);
 	free(data);
@@ -244,10 +197,10 @@ static void readers_side_by_side_decode_each_block_once(void **state)
 
 static void cache_smaller_than_the_data_gives_the_same_bytes(void **state)
 {
-	struct bfs_engine *e = new_engine(1 << 20);
+	struct bfs_engine *e = arrays_engine(1 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 1);
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 1);
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	struct reader r = { a, data, 0, 0 };
 
 	(void)state;
@@ -261,7 +214,7 @@ static void cache_smaller_than_the_data_gives_the_same_bytes(void **state)
 
 static void one_special_chunk_of_a_variable_frame_gets_the_rest(void **state)
 {
-	struct bfs_engine *e = new_engine(1 << 20);
+	struct bfs_engine *e = arrays_engine(1 << 20);
 	uint8_t data[560], got[1040];
 	struct build out = { 0 };
 	struct build_frame f = { .typesize = 4, .flags = 0x53 };
@@ -280,10 +233,10 @@ static void one_special_chunk_of_a_variable_frame_gets_the_rest(void **state)
 	build_frame_chunk(&f, &c);
 	build_frame_special(&f, UINT64_C(0x81) << 56, 480);
 	build_frame_finish(&f, &out);
-	a = open_bytes(e, out.p, out.len);
+	a = arrays_open(e, out.p, out.len);
 	assert_int_equal(bfs_array_len(a, &chunk2, &len, NULL), BFS_OK);
 	assert_int_equal(len, 480);
-	assert_int_equal(bfs_array_read(a, &data_stream, 0, got, 1040, NULL),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 1040, NULL),
 			 BFS_OK);
 	assert_memory_equal(got, data, 560);
 	for (len = 560; len < 1040; len++)
@@ -295,7 +248,7 @@ static void one_special_chunk_of_a_variable_frame_gets_the_rest(void **state)
 
 static void two_special_chunks_of_a_variable_frame_are_an_error(void **state)
 {
-	struct bfs_engine *e = new_engine(1 << 20);
+	struct bfs_engine *e = arrays_engine(1 << 20);
 	uint8_t data[400], got[400];
 	struct build out = { 0 };
 	struct build_frame f = { .typesize = 4, .flags = 0x53 };
@@ -311,8 +264,8 @@ static void two_special_chunks_of_a_variable_frame_are_an_error(void **state)
 	build_frame_special(&f, UINT64_C(0x81) << 56, 100);
 	build_frame_special(&f, UINT64_C(0x84) << 56, 100);
 	build_frame_finish(&f, &out);
-	a = open_bytes(e, out.p, out.len);
-	assert_int_equal(bfs_array_ready(a, &data_stream, &why),
+	a = arrays_open(e, out.p, out.len);
+	assert_int_equal(bfs_array_ready(a, &arrays_data, &why),
 			 BFS_ERR_CORRUPT);
 	assert_non_null(strstr(why.text, "special chunk without size"));
 	assert_int_equal(bfs_array_read(a, &chunk0, 0, got, 400, NULL),
@@ -325,9 +278,9 @@ static void two_special_chunks_of_a_variable_frame_are_an_error(void **state)
 
 static void changed_file_is_an_error_and_not_other_bytes(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0), got[4096];
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0), got[4096];
 	char path[] = "/tmp/bloscfs-test-XXXXXX";
 	struct bfs_source *s = NULL;
 	struct bfs_frame *f = NULL;
@@ -342,13 +295,12 @@ static void changed_file_is_an_error_and_not_other_bytes(void **state)
 	assert_int_equal(bfs_frame_open(s, NULL, NULL, &f, NULL), BFS_OK);
 	bfs_source_unref(s);
 	assert_int_equal(bfs_array_open(e, f, &a, NULL), BFS_OK);
-	assert_int_equal(bfs_array_read(a, &data_stream, 0, got, 4096, NULL),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 4096, NULL),
 			 BFS_OK);
 	assert_int_equal(ftruncate(fd, (off_t)out.len / 2), 0);
-	assert_int_equal(bfs_array_read(a, &data_stream, CHUNK_LEN, got, 4096,
-					&why), BFS_ERR_CHANGED);
+	assert_int_equal(bfs_array_read(a, &arrays_data, ARRAYS_CHUNK, got, 4096, &why), BFS_ERR_CHANGED);
 	/* What was decoded before is the old file's and still served. */
-	assert_int_equal(bfs_array_read(a, &data_stream, 100, got, 4096, NULL),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 100, got, 4096, NULL),
 			 BFS_OK);
 	assert_memory_equal(got, data + 100, 4096);
 	bfs_array_close(a);
@@ -360,10 +312,10 @@ static void changed_file_is_an_error_and_not_other_bytes(void **state)
 
 static void pins_give_the_same_bytes_as_reads(void **state)
 {
-	struct bfs_engine *e = new_engine(4 << 20);
+	struct bfs_engine *e = arrays_engine(4 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 1);
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 1);
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	uint8_t *buf = malloc(2 << 20), *flat = malloc(2 << 20);
 	static struct bfs_pieces pieces;
 	uint32_t x = 1;
@@ -374,12 +326,12 @@ static void pins_give_the_same_bytes_as_reads(void **state)
 		size_t off, len, at = 0, i;
 
 		x = x * 1664525 + 1013904223;
-		off = x % (2 * CHUNK_LEN);
+		off = x % (2 * ARRAYS_CHUNK);
 		x = x * 1664525 + 1013904223;
 		len = 1 + (x >> 4) % (round % 2 ? 2 << 20 : 9000);
-		if (len > 2 * CHUNK_LEN - off)
-			len = 2 * CHUNK_LEN - off;
-		assert_int_equal(bfs_array_pin(a, &data_stream, off, buf, len,
+		if (len > 2 * ARRAYS_CHUNK - off)
+			len = 2 * ARRAYS_CHUNK - off;
+		assert_int_equal(bfs_array_pin(a, &arrays_data, off, buf, len,
 					       &pieces, NULL), BFS_OK);
 		for (i = 0; i < pieces.n; i++) {
 			memcpy(flat + at, pieces.iov[i].iov_base,
@@ -441,7 +393,7 @@ static void make_tiles(const uint32_t *items, struct build *out)
 
 static void array_is_served_in_c_order(void **state)
 {
-	struct bfs_engine *e = new_engine(1 << 20);
+	struct bfs_engine *e = arrays_engine(1 << 20);
 	size_t len = 300 * 500 * 4, off, i;
 	uint32_t *items = malloc(len), x = 5;
 	uint8_t *got = malloc(len);
@@ -456,11 +408,11 @@ static void array_is_served_in_c_order(void **state)
 	for (i = 0; i < 70 * 90; i++)
 		items[(140 + i / 90) * 500 + 270 + i % 90] = 0;
 	make_tiles(items, &out);
-	a = open_bytes(e, out.p, out.len);
+	a = arrays_open(e, out.p, out.len);
 	assert_true(a->has_nd);
-	assert_int_equal(bfs_array_len(a, &data_stream, &all, NULL), BFS_OK);
+	assert_int_equal(bfs_array_len(a, &arrays_data, &all, NULL), BFS_OK);
 	assert_int_equal(all, len);
-	assert_int_equal(bfs_array_read(a, &data_stream, 0, got, len, NULL),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, len, NULL),
 			 BFS_OK);
 	assert_memory_equal(got, items, len);
 	for (round = 0; round < 300; round++) {
@@ -473,7 +425,7 @@ static void array_is_served_in_c_order(void **state)
 		if (part > len - off)
 			part = len - off;
 		memset(got, 0xaa, part);
-		assert_int_equal(bfs_array_read(a, &data_stream, off, got,
+		assert_int_equal(bfs_array_read(a, &arrays_data, off, got,
 						part, NULL), BFS_OK);
 		assert_memory_equal(got, (uint8_t *)items + off, part);
 	}
@@ -513,7 +465,7 @@ static void make_caterva(const uint16_t *items, const uint8_t *meta,
 
 static void check_caterva(const uint8_t *meta, size_t meta_len)
 {
-	struct bfs_engine *e = new_engine(1 << 20);
+	struct bfs_engine *e = arrays_engine(1 << 20);
 	struct build out = { 0 };
 	uint16_t items[35], got[35];
 	struct bfs_array *a;
@@ -522,13 +474,13 @@ static void check_caterva(const uint8_t *meta, size_t meta_len)
 	for (i = 0; i < 35; i++)
 		items[i] = (uint16_t)(i * 257 + 3);
 	make_caterva(items, meta, meta_len, &out);
-	a = open_bytes(e, out.p, out.len);
+	a = arrays_open(e, out.p, out.len);
 	assert_true(a->has_nd);
 	assert_true(a->plain);
-	assert_int_equal(bfs_array_read(a, &data_stream, 0, got, 70, NULL),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 70, NULL),
 			 BFS_OK);
 	assert_memory_equal(got, items, 70);
-	assert_int_equal(bfs_array_read(a, &data_stream, 13, got, 31, NULL),
+	assert_int_equal(bfs_array_read(a, &arrays_data, 13, got, 31, NULL),
 			 BFS_OK);
 	assert_memory_equal(got, (uint8_t *)items + 13, 31);
 	bfs_array_close(a);
@@ -566,7 +518,7 @@ static void caterva_without_a_block_shape_is_plain(void **state)
 static void failing_memory_leaves_nothing_behind(void **state)
 {
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 1), got[4096];
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 1), got[4096];
 	uint64_t before = bfs_mem_used(), n;
 	bool done = false;
 
@@ -584,9 +536,9 @@ static void failing_memory_leaves_nothing_behind(void **state)
 			    BFS_OK &&
 		    bfs_frame_open(s, NULL, NULL, &f, NULL) == BFS_OK &&
 		    bfs_array_open(e, f, &a, NULL) == BFS_OK &&
-		    bfs_array_read(a, &data_stream, CHUNK_LEN * 3 / 2, got,
+		    bfs_array_read(a, &arrays_data, ARRAYS_CHUNK * 3 / 2, got,
 				   4096, NULL) == BFS_OK) {
-			assert_memory_equal(got, data + CHUNK_LEN * 3 / 2,
+			assert_memory_equal(got, data + ARRAYS_CHUNK * 3 / 2,
 					    4096);
 			done = bfs_mem_used() > 0 && n > 20;
 		}

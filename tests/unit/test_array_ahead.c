@@ -12,90 +12,35 @@
 #include <cmocka.h>
 
 #include "array_priv.h"
+#include "support/arrays.h"
 #include "support/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_LEN ((size_t)8 << 20)
-#define BLOCK_LEN ((size_t)128 << 10)
-
-static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
-
-static struct bfs_engine *new_engine(uint64_t cache_len)
-{
-	struct bfs_engine_options o = { .cache_len = cache_len,
-					.n_threads = 3 };
-	struct bfs_engine *e = NULL;
-
-	assert_int_equal(bfs_engine_new(&o, &e), BFS_OK);
-	return e;
-}
-
-static struct bfs_array *open_bytes(struct bfs_engine *e, const void *p,
-				    size_t len)
-{
-	struct bfs_source *s = NULL;
-	struct bfs_frame *f = NULL;
-	struct bfs_array *a = NULL;
-
-	assert_int_equal(bfs_source_memory(p, len, false, &s, NULL), BFS_OK);
-	assert_int_equal(bfs_frame_open(s, NULL, NULL, &f, NULL), BFS_OK);
-	bfs_source_unref(s);
-	assert_int_equal(bfs_array_open(e, f, &a, NULL), BFS_OK);
-	return a;
-}
-
-/* Two chunks of 8 MiB in blocks of 128 KiB. */
-static uint8_t *make_big(struct build *out, enum build_codec codec, int delta)
-{
-	uint8_t *data = malloc(2 * CHUNK_LEN);
-	struct build_frame f = { .chunksize = (int64_t)CHUNK_LEN,
-				 .typesize = 4 };
-	struct build_chunk c = { .len = CHUNK_LEN, .typesize = 4,
-				 .blocksize = BLOCK_LEN, .codec = codec,
-				 .shuffle = 1, .delta = delta };
-
-	assert_non_null(data);
-	build_fill(data, 2 * CHUNK_LEN, 7);
-	c.data = data;
-	build_frame_chunk(&f, &c);
-	c.data = data + CHUNK_LEN;
-	build_frame_chunk(&f, &c);
-	build_frame_finish(&f, out);
-	return data;
-}
-
-static bool has_block(struct bfs_array *a, uint64_t chunk, uint64_t block)
-{
-	struct bfs_cache_key key = { a->gen, chunk, block };
-
-	return bfs_cache_has(a->engine->cache, &key);
-}
-
 static void what_a_sequential_reader_wants_next_is_decoded(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 1), got[32 << 10];
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 1), got[32 << 10];
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	size_t off;
 
 	(void)state;
 	for (off = 0; off < 8 * sizeof(got); off += sizeof(got))
-		assert_int_equal(bfs_array_read(a, &data_stream, off, got,
+		assert_int_equal(bfs_array_read(a, &arrays_data, off, got,
 						sizeof(got), NULL), BFS_OK);
 	bfs_pool_wait(e->pool);
-	assert_true(has_block(a, 0, 3));
-	assert_true(has_block(a, 0, 10));
-	assert_false(has_block(a, 0, 40));
+	assert_true(arrays_have_block(a, 0, 3));
+	assert_true(arrays_have_block(a, 0, 10));
+	assert_false(arrays_have_block(a, 0, 40));
 	/* To the end of one chunk and into the next. */
-	for (off = CHUNK_LEN - 8 * sizeof(got); off < CHUNK_LEN;
+	for (off = ARRAYS_CHUNK - 8 * sizeof(got); off < ARRAYS_CHUNK;
 	     off += sizeof(got))
-		assert_int_equal(bfs_array_read(a, &data_stream, off, got,
+		assert_int_equal(bfs_array_read(a, &arrays_data, off, got,
 						sizeof(got), NULL), BFS_OK);
 	bfs_pool_wait(e->pool);
-	assert_true(has_block(a, 1, 2));
+	assert_true(arrays_have_block(a, 1, 2));
 	bfs_array_close(a);
 	bfs_engine_free(e);
 	free(data);
@@ -105,21 +50,21 @@ static void what_a_sequential_reader_wants_next_is_decoded(void **state)
 static void random_reader_makes_nobody_decode_ahead(void **state)
 {
 	static const unsigned blocks[] = { 40, 3, 99, 61, 17, 120, 80, 9 };
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0), got[4096];
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0), got[4096];
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	struct bfs_engine_stats stats;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < 8; i++)
-		assert_int_equal(bfs_array_read(a, &data_stream,
-						blocks[i] * BLOCK_LEN + 77,
+		assert_int_equal(bfs_array_read(a, &arrays_data,
+						blocks[i] * ARRAYS_BLOCK + 77,
 						got, 4096, NULL), BFS_OK);
 	bfs_pool_wait(e->pool);
 	bfs_engine_get_stats(e, &stats);
-	assert_int_equal(stats.decoded_len, 8 * BLOCK_LEN);
+	assert_int_equal(stats.decoded_len, 8 * ARRAYS_BLOCK);
 	bfs_array_close(a);
 	bfs_engine_free(e);
 	free(data);
@@ -129,17 +74,17 @@ static void random_reader_makes_nobody_decode_ahead(void **state)
 static void closing_waits_for_what_is_decoded_ahead(void **state)
 {
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_ZSTD, 1), got[32 << 10];
+	uint8_t *data = arrays_make_big(&out, BUILD_ZSTD, 1), got[32 << 10];
 	int round;
 
 	(void)state;
 	for (round = 0; round < 20; round++) {
-		struct bfs_engine *e = new_engine(64 << 20);
-		struct bfs_array *a = open_bytes(e, out.p, out.len);
+		struct bfs_engine *e = arrays_engine(64 << 20);
+		struct bfs_array *a = arrays_open(e, out.p, out.len);
 		size_t off;
 
 		for (off = 0; off < 6 * sizeof(got); off += sizeof(got))
-			assert_int_equal(bfs_array_read(a, &data_stream, off,
+			assert_int_equal(bfs_array_read(a, &arrays_data, off,
 							got, sizeof(got),
 							NULL), BFS_OK);
 		bfs_array_close(a);
@@ -162,40 +107,40 @@ static uint64_t read_in_steps(struct bfs_engine *e, struct bfs_array *a,
 	for (i = 0; i < n; i++) {
 		uint64_t off = first + (uint64_t)(step * (int64_t)i);
 
-		assert_int_equal(bfs_array_read(a, &data_stream, off, got,
+		assert_int_equal(bfs_array_read(a, &arrays_data, off, got,
 						sizeof(got), NULL), BFS_OK);
 		assert_memory_equal(got, data + off, sizeof(got));
 	}
 	bfs_pool_wait(e->pool);
 	bfs_engine_get_stats(e, &stats);
-	return stats.decoded_len / BLOCK_LEN;
+	return stats.decoded_len / ARRAYS_BLOCK;
 }
 
 static void what_a_stepping_reader_wants_next_is_decoded(void **state)
 {
 	static const size_t steps[] = { 3, 5, 40 };
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0);
 	size_t i, k;
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		struct bfs_engine *e = new_engine(64 << 20);
-		struct bfs_array *a = open_bytes(e, out.p, out.len);
+		struct bfs_engine *e = arrays_engine(64 << 20);
+		struct bfs_array *a = arrays_open(e, out.p, out.len);
 		/* 128 blocks in all, at most 16 of them ahead. */
 		size_t last = 4 * steps[i], n = 4;
 
 		/* The fourth read tells that it steps. */
 		assert_int_equal(read_in_steps(e, a, data, 1000, (int64_t)
-				 (steps[i] * BLOCK_LEN), 3), 3);
+				 (steps[i] * ARRAYS_BLOCK), 3), 3);
 		n += 16;
 		if (last + 16 * steps[i] > 128)
 			n = (127 + steps[i]) / steps[i];
 		assert_int_equal(read_in_steps(e, a, data, 1000 + 3 *
-				 steps[i] * BLOCK_LEN, (int64_t)(steps[i] *
-				 BLOCK_LEN), 1), n);
+				 steps[i] * ARRAYS_BLOCK, (int64_t)(steps[i] *
+				 ARRAYS_BLOCK), 1), n);
 		for (k = 0; k < 128; k++)
-			assert_int_equal(has_block(a, k / 64, k % 64),
+			assert_int_equal(arrays_have_block(a, k / 64, k % 64),
 					 k % steps[i] == 0 &&
 					 k / steps[i] < n);
 		bfs_array_close(a);
@@ -208,19 +153,19 @@ static void what_a_stepping_reader_wants_next_is_decoded(void **state)
 static void steps_that_change_or_go_back_decode_nothing_ahead(void **state)
 {
 	static const uint8_t blocks[] = { 10, 13, 16, 20, 24, 27, 33, 39, 44 };
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0);
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0);
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	uint64_t n = 0;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(blocks); i++)
-		n = read_in_steps(e, a, data, blocks[i] * BLOCK_LEN, 0, 1);
+		n = read_in_steps(e, a, data, blocks[i] * ARRAYS_BLOCK, 0, 1);
 	assert_int_equal(n, sizeof(blocks));
-	n = read_in_steps(e, a, data, 120 * BLOCK_LEN,
-			  -5 * (int64_t)BLOCK_LEN, 8);
+	n = read_in_steps(e, a, data, 120 * ARRAYS_BLOCK,
+			  -5 * (int64_t)ARRAYS_BLOCK, 8);
 	assert_int_equal(n, sizeof(blocks) + 8);
 	bfs_array_close(a);
 	bfs_engine_free(e);
@@ -230,21 +175,21 @@ static void steps_that_change_or_go_back_decode_nothing_ahead(void **state)
 
 static void readers_in_order_are_told_from_each_other(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
-	uint8_t *data = make_big(&out, BUILD_LZ4, 0);
-	struct bfs_array *a = open_bytes(e, out.p, out.len);
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0);
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
 		read_in_steps(e, a, data, i * 4096, 0, 1);
-		read_in_steps(e, a, data, CHUNK_LEN + i * 4096, 0, 1);
+		read_in_steps(e, a, data, ARRAYS_CHUNK + i * 4096, 0, 1);
 	}
-	assert_true(has_block(a, 0, 8));
-	assert_true(has_block(a, 1, 8));
-	assert_false(has_block(a, 0, 40));
-	assert_false(has_block(a, 1, 40));
+	assert_true(arrays_have_block(a, 0, 8));
+	assert_true(arrays_have_block(a, 1, 8));
+	assert_false(arrays_have_block(a, 0, 40));
+	assert_false(arrays_have_block(a, 1, 40));
 	bfs_array_close(a);
 	bfs_engine_free(e);
 	free(data);
@@ -300,12 +245,12 @@ static void large_requests_are_shared_and_right(void **state)
 	assert_non_null(got);
 	make_deep(&out);
 	for (round = 0; round < 50; round++) {
-		struct bfs_engine *e = new_engine(64 << 20);
-		struct bfs_array *a = open_bytes(e, out.p, out.len);
+		struct bfs_engine *e = arrays_engine(64 << 20);
+		struct bfs_array *a = arrays_open(e, out.p, out.len);
 		struct bfs_engine_stats stats;
 
 		i = (size_t)round % DEPTH;
-		assert_int_equal(bfs_array_read(a, &data_stream, i * len, got,
+		assert_int_equal(bfs_array_read(a, &arrays_data, i * len, got,
 						len, NULL), BFS_OK);
 		for (n = 0; n < len / 4; n++)
 			if (got[n] != item_at(i, n / WIDTH, n % WIDTH))
@@ -314,7 +259,7 @@ static void large_requests_are_shared_and_right(void **state)
 		 * twice. */
 		bfs_array_close(a);
 		bfs_engine_get_stats(e, &stats);
-		assert_int_equal(stats.decoded_len, 16 * BLOCK_LEN);
+		assert_int_equal(stats.decoded_len, 16 * ARRAYS_BLOCK);
 		bfs_engine_free(e);
 	}
 	free(got);
@@ -323,19 +268,19 @@ static void large_requests_are_shared_and_right(void **state)
 
 static void other_threads_begin_with_the_later_parts(void **state)
 {
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
 	struct bfs_array *a;
 
 	(void)state;
 	make_deep(&out);
-	a = open_bytes(e, out.p, out.len);
+	a = arrays_open(e, out.p, out.len);
 	bfs_ahead_share(a, 0, HEIGHT * WIDTH * 4);
 	bfs_pool_wait(e->pool);
 	/* Two parts, of which the first is the asker's. */
-	assert_false(has_block(a, 0, 0));
-	assert_true(has_block(a, 0, 3));
-	assert_true(has_block(a, 3, 3));
+	assert_false(arrays_have_block(a, 0, 0));
+	assert_true(arrays_have_block(a, 0, 3));
+	assert_true(arrays_have_block(a, 3, 3));
 	bfs_array_close(a);
 	bfs_engine_free(e);
 	free(out.p);
