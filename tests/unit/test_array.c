@@ -298,7 +298,8 @@ static void changed_file_is_an_error_and_not_other_bytes(void **state)
 	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 4096, NULL),
 			 BFS_OK);
 	assert_int_equal(ftruncate(fd, (off_t)out.len / 2), 0);
-	assert_int_equal(bfs_array_read(a, &arrays_data, ARRAYS_CHUNK, got, 4096, &why), BFS_ERR_CHANGED);
+	assert_int_equal(bfs_array_read(a, &arrays_data, ARRAYS_CHUNK, got,
+					4096, &why), BFS_ERR_CHANGED);
 	/* What was decoded before is the old file's and still served. */
 	assert_int_equal(bfs_array_read(a, &arrays_data, 100, got, 4096, NULL),
 			 BFS_OK);
