@@ -286,6 +286,36 @@ static void other_threads_begin_with_the_later_parts(void **state)
 	free(out.p);
 }
 
+static void what_a_reader_of_one_tile_wants_next_is_decoded(void **state)
+{
+	static const struct bfs_stream tile = { BFS_STREAM_TILE, 2 };
+	struct bfs_engine *e = new_engine(64 << 20);
+	struct build out = { 0 };
+	struct bfs_array *a;
+	uint32_t got[1024];
+	size_t i, n;
+
+	(void)state;
+	make_deep(&out);
+	a = open_bytes(e, out.p, out.len);
+	/* Its first sixteen rows lie in one block. */
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(bfs_array_read(a, &tile, i * sizeof(got), got,
+						sizeof(got), NULL), BFS_OK);
+		for (n = 0; n < 1024; n++)
+			assert_int_equal(got[n], item_at(0, 4 * i + n / 256,
+							 512 + n % 256));
+	}
+	bfs_pool_wait(e->pool);
+	for (i = 0; i < 4; i++) {
+		assert_true(has_block(a, 2, i));
+		assert_false(has_block(a, 0, i));
+	}
+	bfs_array_close(a);
+	bfs_engine_free(e);
+	free(out.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +330,8 @@ int main(void)
 		cmocka_unit_test(readers_in_order_are_told_from_each_other),
 		cmocka_unit_test(large_requests_are_shared_and_right),
 		cmocka_unit_test(other_threads_begin_with_the_later_parts),
+		cmocka_unit_test(
+			what_a_reader_of_one_tile_wants_next_is_decoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,10 @@
  */
 #include "zarr_stores.h"
 
+#include "mem.h"
+
+#include <pthread.h>
+
 static void expect_text(struct bfs_file *file, const char *path,
 			const char *want)
 {
@@ -325,6 +329,13 @@ static void nodes_that_were_never_given_out_are_refused(void **state)
 			if (bfs_file_read(file, &bad, 0, buf, 16, &len,
 					  NULL) == BFS_OK)
 				assert_true(attr.len > 0 && len > 0);
+			/* The only chunk has number 0. */
+			bad.kind = node.kind;
+			bfs_file_stat(file, &bad, &attr);
+			assert_true(bit >= 57 || attr.len == 0);
+			assert_true(bit >= 57 ||
+				    bfs_file_open(file, &bad, NULL) !=
+				    BFS_OK);
 		}
 	}
 	/* Version 3 cannot say this dtype. */
@@ -361,6 +372,83 @@ static void millions_of_keys_are_listed_and_found_at_once(void **state)
 	close_file(file, &b);
 }
 
+/* Reads the metadata; false where memory was short. */
+static bool use_store(struct bfs_file *file)
+{
+	static const char *const paths[] = { "zarr/.zarray", "zarr/.zattrs",
+		"zarr/zarr.json", "dataset.zarr/.zmetadata",
+		"dataset.zarr/zarr.json", "dataset.zarr/data/.zarray" };
+	bool all = true;
+
+	for (size_t i = 0; i < BFS_ARRAY_LEN(paths); i++) {
+		struct bfs_node node;
+		char buf[16];
+		size_t n;
+		enum bfs_err err;
+
+		if (!has(file, paths[i])) {
+			all = false;
+			continue;
+		}
+		assert_true(frames_find(file, paths[i], &node));
+		err = bfs_file_read(file, &node, 0, buf, sizeof(buf), &n,
+				    NULL);
+		assert_true(err == BFS_OK || err == BFS_ERR_NOMEM);
+		all &= err == BFS_OK;
+	}
+	return all;
+}
+
+static void *use_in_thread(void *file)
+{
+	return use_store(file) ? file : NULL;
+}
+
+static void threads_find_a_store_out_at_once(void **state)
+{
+	enum { N = 4 };
+
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		struct build b;
+		struct bfs_file *file = open_grid(&b, NULL);
+		pthread_t threads[N];
+		void *used;
+
+		for (unsigned i = 0; i < N; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL,
+							use_in_thread, file),
+					 0);
+		for (unsigned i = 0; i < N; i++) {
+			pthread_join(threads[i], &used);
+			assert_ptr_equal(used, file);
+		}
+		expect_text(file, "zarr/zarr.json", array3);
+		close_file(file, &b);
+	}
+}
+
+static void a_failed_allocation_leaves_no_trace_in_a_store(void **state)
+{
+	unsigned n, n_failed = 0;
+
+	(void)state;
+	for (n = 1; n < 60; n++) {
+		struct build b;
+		struct bfs_file *file = open_grid(&b, NULL);
+
+		assert_true(has(file, "data.npy"));
+		bfs_mem_fail_at(n);
+		n_failed += !use_store(file);
+		bfs_mem_fail_at(0);
+		assert_true(use_store(file));
+		expect_text(file, "zarr/zarr.json", array3);
+		close_file(file, &b);
+	}
+	/* Reading tries again; what lookup does not find is not there. */
+	assert_true(n_failed > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +463,9 @@ int main(void)
 		cmocka_unit_test(entries_of_both_folders_are_told_apart),
 		cmocka_unit_test(nodes_that_were_never_given_out_are_refused),
 		cmocka_unit_test(millions_of_keys_are_listed_and_found_at_once),
+		cmocka_unit_test(threads_find_a_store_out_at_once),
+		cmocka_unit_test(
+			a_failed_allocation_leaves_no_trace_in_a_store),
 	};
 
 	return cmocka_run_group_tests(tests, frames_setup, frames_teardown);
