@@ -289,7 +289,7 @@ static void other_threads_begin_with_the_later_parts(void **state)
 static void what_a_reader_of_one_tile_wants_next_is_decoded(void **state)
 {
 	static const struct bfs_stream tile = { BFS_STREAM_TILE, 2 };
-	struct bfs_engine *e = new_engine(64 << 20);
+	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
 	struct bfs_array *a;
 	uint32_t got[1024];
@@ -297,7 +297,7 @@ static void what_a_reader_of_one_tile_wants_next_is_decoded(void **state)
 
 	(void)state;
 	make_deep(&out);
-	a = open_bytes(e, out.p, out.len);
+	a = arrays_open(e, out.p, out.len);
 	/* Its first sixteen rows lie in one block. */
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(bfs_array_read(a, &tile, i * sizeof(got), got,
@@ -308,8 +308,8 @@ static void what_a_reader_of_one_tile_wants_next_is_decoded(void **state)
 	}
 	bfs_pool_wait(e->pool);
 	for (i = 0; i < 4; i++) {
-		assert_true(has_block(a, 2, i));
-		assert_false(has_block(a, 0, i));
+		assert_true(arrays_have_block(a, 2, i));
+		assert_false(arrays_have_block(a, 0, i));
 	}
 	bfs_array_close(a);
 	bfs_engine_free(e);
