@@ -91,6 +91,31 @@ def numbers_of_files_stay_and_are_distinct(work):
     equal(len(set(first.values())), len(FILES), "distinct numbers")
 
 
+def metrics_are_read_strictly(work):
+    """What the reader takes means nothing if it takes anything."""
+    good = ("# TYPE a_bytes counter\n# UNIT a_bytes bytes\n"
+            "# HELP a_bytes What.\n" 'a_bytes_total{k="v\\""} 1' "\n# EOF\n")
+    equal(openmetrics.parse(good), {"a_bytes_total": {(("k", 'v"'),): 1}})
+    for old, new in (("# EOF\n", ""), ("# EOF\n", "# EOF\nb 1\n"),
+                     ("# UNIT a_bytes bytes\n", ""),
+                     ("# HELP a_bytes What.\n", ""),
+                     ("a_bytes_total", "a_bytes"),
+                     ("a_bytes_total", "b_total"),
+                     ("counter", "gauge"), ("counter", "number"),
+                     ("bytes bytes", "bytes seconds"),
+                     ("# UNIT a_bytes bytes\n# HELP a_bytes What.\n",
+                      "# HELP a_bytes What.\n# UNIT a_bytes bytes\n"),
+                     ('\\"', '"'), ('\\"', "\\x"), ("} 1", "} x"),
+                     ("} 1", "} -1"), ("} 1", "}  1"), ("} 1\n", "} 1"),
+                     ("# EOF", good.split("\n")[3] + "\n# EOF"),
+                     ("# EOF", good.replace("# EOF\n", "") + "# EOF")):
+        try:
+            openmetrics.parse(good.replace(old, new, 1))
+        except ValueError:
+            continue
+        raise AssertionError(f"{old!r} may be {new!r}")
+
+
 def counters_move_as_they_should(work):
     with Mount(work, make_source(work), "--cache_size=64M") as mount:
         before = stats(mount)
@@ -290,6 +315,7 @@ if __name__ == "__main__":
     harness.main([
         it_is_found_and_not_listed,
         numbers_of_files_stay_and_are_distinct,
+        metrics_are_read_strictly,
         counters_move_as_they_should,
         blocks_that_leave_are_counted,
         each_fault_is_listed_once_with_a_count,
