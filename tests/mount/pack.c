@@ -11,9 +11,12 @@
  */
 #include "support/build.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ZEROS (UINT64_C(0x81) << 56)
 #define BLOCK_LEN 65536
@@ -24,23 +27,34 @@ static _Noreturn void die(const char *why)
 	exit(2);
 }
 
-static FILE *open_or_die(const char *path, const char *mode)
+static int64_t length_of(int fd)
 {
-	FILE *file = fopen(path, mode);
+	off_t len = lseek(fd, 0, SEEK_END);
 
-	if (!file)
-		die("cannot open a file");
-	return file;
+	if (len <= 0)
+		die("PLAIN has no length");
+	return len;
 }
 
-static int64_t length_of(FILE *file)
+/* Holes of PLAIN are not read. */
+static int is_hole(int fd, int64_t at, size_t len)
 {
-	long len;
+	off_t data = lseek(fd, at, SEEK_DATA);
 
-	if (fseek(file, 0, SEEK_END) != 0 || (len = ftell(file)) <= 0)
-		die("PLAIN has no length");
-	rewind(file);
-	return len;
+	return data < 0 ? errno == ENXIO : data - at >= (off_t)len;
+}
+
+static void read_at(int fd, int64_t at, uint8_t *p, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = pread(fd, p, len, at);
+
+		if (n <= 0)
+			die("cannot read PLAIN");
+		p += n;
+		at += n;
+		len -= (size_t)n;
+	}
 }
 
 static int is_zero(const uint8_t *p, size_t len)
@@ -75,32 +89,43 @@ static void set_rows(struct build_frame *f, const char *dtype,
 	*len = (size_t)(rows * blocks * row * f->typesize);
 }
 
-static void pack(FILE *plain, struct build_frame *f, enum build_codec codec,
-		 size_t len)
+static void pack_chunk(struct build_frame *f, enum build_codec codec,
+		       const uint8_t *data, size_t len)
 {
-	uint8_t *data = malloc(len);
 	size_t block = f->dtype ? (size_t)f->blockshape[0] *
 				  (size_t)f->blockshape[1] * f->typesize :
 				  BLOCK_LEN;
-	size_t n;
+	struct build_chunk c = {
+		.data = data, .len = len, .typesize = f->typesize,
+		.blocksize = (uint32_t)(len < block ? len : block),
+		.codec = codec, .shuffle = f->typesize > 1,
+	};
+
+	if (is_zero(data, len))
+		build_frame_special(f, ZEROS, len);
+	else
+		build_frame_chunk(f, &c);
+}
+
+static void pack(int fd, int64_t total, struct build_frame *f,
+		 enum build_codec codec, size_t len)
+{
+	uint8_t *data = calloc(1, len);
 
 	if (!data)
 		die("no memory");
-	while ((n = fread(data, 1, len, plain)) > 0) {
-		struct build_chunk c = {
-			.data = data, .len = n, .typesize = f->typesize,
-			.codec = codec, .shuffle = f->typesize > 1,
-		};
+	for (int64_t at = 0; at < total; at += (int64_t)len) {
+		int64_t left = total - at;
+		size_t n = left < (int64_t)len ? (size_t)left : len;
+		size_t padded = f->dtype ? len : n;
 
-		if (f->dtype && n < len) {
-			memset(data + n, 0, len - n);
-			c.len = len;
+		if (is_hole(fd, at, n)) {
+			build_frame_special(f, ZEROS, padded);
+			continue;
 		}
-		c.blocksize = (uint32_t)(c.len < block ? c.len : block);
-		if (is_zero(data, c.len))
-			build_frame_special(f, ZEROS, c.len);
-		else
-			build_frame_chunk(f, &c);
+		read_at(fd, at, data, n);
+		memset(data + n, 0, len - n);
+		pack_chunk(f, codec, data, padded);
 	}
 	free(data);
 }
@@ -109,8 +134,10 @@ int main(int argc, char **argv)
 {
 	struct build_frame f = { .typesize = 1 };
 	struct build out = { 0 };
-	FILE *plain, *file;
+	int64_t total;
+	FILE *file;
 	size_t len;
+	int fd;
 
 	if (argc != 5 && argc != 7)
 		die("usage: mount-pack lz4|zstd CHUNK_KIB PLAIN FRAME "
@@ -118,17 +145,21 @@ int main(int argc, char **argv)
 	len = strtoul(argv[2], NULL, 10) * 1024;
 	if (len < 1024 || len > 64 << 20)
 		die("CHUNK_KIB is out of range");
-	plain = open_or_die(argv[3], "rb");
+	fd = open(argv[3], O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		die("cannot open PLAIN");
+	total = length_of(fd);
 	if (argc == 7)
-		set_rows(&f, argv[5], argv[6], length_of(plain), &len);
+		set_rows(&f, argv[5], argv[6], total, &len);
 	f.chunksize = (int64_t)len;
-	pack(plain, &f, strcmp(argv[1], "zstd") == 0 ? BUILD_ZSTD : BUILD_LZ4,
-	     len);
+	pack(fd, total, &f,
+	     strcmp(argv[1], "zstd") == 0 ? BUILD_ZSTD : BUILD_LZ4, len);
+	close(fd);
 	build_frame_finish(&f, &out);
-	file = open_or_die(argv[4], "wb");
-	if (fwrite(out.p, 1, out.len, file) != out.len || fclose(file) != 0)
+	file = fopen(argv[4], "wb");
+	if (!file || fwrite(out.p, 1, out.len, file) != out.len ||
+	    fclose(file) != 0)
 		die("cannot write");
-	fclose(plain);
 	free(out.p);
 	return 0;
 }

@@ -30,6 +30,16 @@ http {{
 """
 
 
+def site(root):
+    """A block `server` that shows a folder."""
+    return f"""server {{
+        listen 127.0.0.1:8080;
+        root {root};
+        sendfile on;
+        autoindex on;
+    }}"""
+
+
 def free_port():
     with socket.socket() as some:
         some.bind(("127.0.0.1", 0))

@@ -11,19 +11,10 @@ import re
 
 import harness
 import programs
+import web
 from harness import Mount, equal
 from programs import MIB, archive
 from web import Server
-
-SITE = """
-server {
-    listen 127.0.0.1:8080;
-    root %s;
-    sendfile on;
-    autoindex on;
-}
-"""
-
 
 @contextlib.contextmanager
 def served(work, level="warn"):
@@ -31,7 +22,7 @@ def served(work, level="warn"):
     made = archive(work)
     others = ["-oallow_other"] if os.geteuid() == 0 else []
     with Mount(work, made.source, *others) as mount, \
-            Server(work, SITE % mount.point, level) as server:
+            Server(work, web.site(mount.point), level) as server:
         yield made, server
 
 
@@ -120,7 +111,7 @@ def a_new_file_has_a_new_tag(work):
     os.mkdir(source)
     others = ["-oallow_other"] if os.geteuid() == 0 else []
     with Mount(work, source, "-oattr_timeout=0", *others) as mount, \
-            Server(work, SITE % mount.point) as server:
+            Server(work, web.site(mount.point)) as server:
         tags = []
         for number in range(3):
             programs.write_text(work + "/plain", 1000 + number)
