@@ -9,9 +9,9 @@
 #define FUSE_USE_VERSION 35
 
 #include "bloscfs.h"
+#include "frames.h"
 #include "opts.h"
 #include "srctree.h"
-#include "tree.h"
 
 #include <fuse_lowlevel.h>
 #include <time.h>

@@ -209,6 +209,7 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 
 	entry->number = bloscfs_node_id(frame->file, &entry->node);
 	entry->version = frame->version;
+	entry->keeps = bloscfs_keeps(frame->file, &entry->node);
 	if (!list->link) {
 		add_plain_entry(list, handle, name, entry, next);
 		return;

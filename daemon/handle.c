@@ -4,6 +4,9 @@
  */
 #include "handle.h"
 
+#include "look.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -67,6 +70,58 @@ void handle_free_all(struct daemon *daemon)
 struct handle *handle_of(const struct fuse_file_info *fi)
 {
 	return (struct handle *)(uintptr_t)fi->fh;
+}
+
+/* Whether there is hope for a follower of the handle's frame. */
+static bool may_follow(struct handle *handle)
+{
+	bool may;
+
+	if (handle->node->kind != NODE_ENTRY || !handle->node->entry.keeps)
+		return false;
+	pthread_mutex_lock(&handle->lock);
+	may = !handle->stuck;
+	pthread_mutex_unlock(&handle->lock);
+	return may;
+}
+
+bool handle_follow(struct daemon *daemon, struct handle *handle,
+		   const struct frame *last)
+{
+	struct frame *next, *old = NULL;
+	bool moved;
+	int status;
+
+	if (!may_follow(handle))
+		return false;
+	status = look_frame(daemon, handle->node, &next);
+	pthread_mutex_lock(&handle->lock);
+	if (!status) {
+		old = handle->frame;
+		handle->frame = next;
+	}
+	handle->stuck = status == -ESTALE;
+	moved = handle->frame != last;
+	pthread_mutex_unlock(&handle->lock);
+	if (old)
+		tree_put_frame(&daemon->tree, old);
+	return moved;
+}
+
+struct frame *handle_frame(struct daemon *daemon, struct handle *handle)
+{
+	struct frame *frame;
+	int i;
+
+	for (i = 0;; i++) {
+		pthread_mutex_lock(&handle->lock);
+		frame = tree_hold_frame(&daemon->tree, handle->frame);
+		pthread_mutex_unlock(&handle->lock);
+		if (i > 0 || !atomic_load(&frame->replaced) ||
+		    !handle_follow(daemon, handle, frame))
+			return frame;
+		tree_put_frame(&daemon->tree, frame);
+	}
 }
 
 struct bloscfs_node handle_entry(const struct node *node)

@@ -20,7 +20,8 @@ struct handle {
 	DIR *dir;		/* of a source's directory; or NULL */
 	off_t dir_off;		/* where dir stands */
 	uint32_t names_asked;	/* of the directory when it was opened */
-	pthread_mutex_t lock;	/* guards dir and dir_off */
+	pthread_mutex_t lock;	/* guards frame, stuck, dir and dir_off */
+	bool stuck;		/* what follows frame is something else */
 	struct handle *next, **at;	/* among all */
 };
 
@@ -33,6 +34,13 @@ void handle_put(struct daemon *daemon, struct handle *handle);
 /* What the kernel never released, once no worker runs any more. */
 void handle_free_all(struct daemon *daemon);
 struct handle *handle_of(const struct fuse_file_info *fi);
+/* The opened container to read from, referenced: one that continues the one
+ * that was opened, if there is such by now. */
+struct frame *handle_frame(struct daemon *daemon, struct handle *handle);
+/* Moves on to what continues the frame `last`, if the entry lives there too;
+ * false if there is nothing else to read from. */
+bool handle_follow(struct daemon *daemon, struct handle *handle,
+		   const struct frame *last);
 /* The entry that a container's node or one within it stands for. */
 struct bloscfs_node handle_entry(const struct node *node);
 

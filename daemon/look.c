@@ -9,7 +9,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A writer that pauses for longer than this has stopped half-way. */
+#define WRITER_NS 10000000
+#define WRITER_TRIES 20
+/* What was not written to for a day is not going to grow. */
+#define GROWING_NS (INT64_C(86400) * 1000000000)
+/* A file not looked at for longer may have changed in any way. */
+#define WATCHED_NS (INT64_C(30) * 1000000000)
 
 int look_path(const struct daemon *daemon, struct node *node, char *buf)
 {
@@ -210,31 +219,84 @@ static int open_file(struct daemon *daemon, const char *path,
 	return -bloscfs_err_errno(err);
 }
 
-int look_open(struct daemon *daemon, const char *path,
-	      struct src_stat *ret_st, struct bloscfs_file **ret_file,
-	      struct bloscfs_diag *why)
+static int open_once(struct daemon *daemon, const char *path,
+		     struct opened *opened, struct bloscfs_diag *why)
 {
-	struct src_stat st;
-	int status = src_stat(&daemon->src, -1, path, &st);
+	int64_t start = src_now();
+	int status = src_stat(&daemon->src, -1, path, &opened->st);
 
 	*why = (struct bloscfs_diag){ .chunk = -1 };
-	if (!status)
-		status = S_ISDIR(st.mode) ?
-			 open_dir(daemon, path, &st, ret_file, why) :
-			 open_file(daemon, path, &st, ret_file, why);
-	if (!status)
-		*ret_st = st;
+	if (status)
+		return status;
+	status = S_ISDIR(opened->st.mode) ?
+		 open_dir(daemon, path, &opened->st, &opened->file, why) :
+		 open_file(daemon, path, &opened->st, &opened->file, why);
+	opened->hot = src_is_hot(&opened->st, start);
 	return status;
+}
+
+/* Whether a container looks damaged because somebody writes to it: it was
+ * just then, and a moment later it has other content. */
+static bool is_being_written(struct daemon *daemon, const char *path,
+			     const struct opened *opened)
+{
+	const struct timespec moment = { .tv_nsec = WRITER_NS };
+	struct src_stat now;
+
+	if (!opened->hot ||
+	    bloscfs_file_status(opened->file, NULL) != BLOSCFS_DAMAGED)
+		return false;
+	nanosleep(&moment, NULL);
+	return src_stat(&daemon->src, -1, path, &now) ||
+	       !src_same_content(&now, &opened->st);
+}
+
+int look_open(struct daemon *daemon, const char *path,
+	      struct opened *ret_opened, struct bloscfs_diag *why)
+{
+	struct opened opened = { 0 };
+	int status, tries = 0;
+
+	for (;;) {
+		status = open_once(daemon, path, &opened, why);
+		if (status || ++tries == WRITER_TRIES ||
+		    !is_being_written(daemon, path, &opened))
+			break;
+		bloscfs_close(opened.file);
+	}
+	if (!status && src_now() - opened.st.mtime_sec * 1000000000 <
+		       GROWING_NS)
+		bloscfs_remember(opened.file);
+	if (!status)
+		*ret_opened = opened;
+	return status;
+}
+
+/* Holds a new opening against the frame that its node had until now. */
+static void find_former(struct daemon *daemon, struct node *node,
+			struct opened *opened)
+{
+	struct frame *former = tree_any_frame(&daemon->tree, node);
+
+	if (!former)
+		return;
+	/* Whether blocks may be taken over is a matter of proof, and also
+	 * of how much can have happened meanwhile. */
+	if (src_same_file(&former->st, &opened->st) &&
+	    bloscfs_continues(opened->file, former->file,
+			      src_now() - former->seen < WATCHED_NS))
+		opened->continues = former;
+	else
+		tree_put_frame(&daemon->tree, former);
 }
 
 static int open_frame(struct daemon *daemon, struct node *node,
 		      const char *path, struct frame **ret_frame)
 {
 	struct bloscfs_diag why;
-	struct bloscfs_file *file;
+	struct opened opened;
 	struct frame *frame;
-	struct src_stat st;
-	int status = look_open(daemon, path, &st, &file, &why);
+	int status = look_open(daemon, path, &opened, &why);
 
 	if (status && why.err == BLOSCFS_OK) {
 		status = look_as_stale(status);
@@ -249,8 +311,11 @@ static int open_frame(struct daemon *daemon, struct node *node,
 			  -status, &why);
 		return status;
 	}
-	look_tell_status(path, file);
-	frame = tree_add_frame(&daemon->tree, node, &st, file);
+	look_tell_status(path, opened.file);
+	find_former(daemon, node, &opened);
+	frame = tree_add_frame(&daemon->tree, node, &opened);
+	if (opened.continues)
+		tree_put_frame(&daemon->tree, opened.continues);
 	if (!frame)
 		return -ENOMEM;
 	*ret_frame = frame;
@@ -275,13 +340,13 @@ int look_frame(struct daemon *daemon, struct node *node,
 		status = open_frame(daemon, container, path, &frame);
 	/* The one file of a mount may be gone while we still have it. */
 	if (status == -ESTALE && !container->parent) {
-		frame = tree_any_frame(&daemon->tree, container);
+		frame = tree_last_frame(&daemon->tree, container);
 		if (frame)
 			status = 0;
 	}
 	if (status)
 		return status;
-	if (node != container && node->entry.version != frame->version) {
+	if (node != container && !tree_holds(&daemon->tree, node, frame)) {
 		tree_put_frame(&daemon->tree, frame);
 		return -ESTALE;
 	}

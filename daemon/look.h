@@ -34,8 +34,7 @@ int look_frame(struct daemon *daemon, struct node *node,
 /* Opens the container at path, be it a file or a directory. 0 or -errno; what
  * the library says against it is in *why then, else why->err is 0. */
 int look_open(struct daemon *daemon, const char *path,
-	      struct src_stat *ret_st, struct bloscfs_file **ret_file,
-	      struct bloscfs_diag *why);
+	      struct opened *ret_opened, struct bloscfs_diag *why);
 /* Logs that the system refused something at the node's file. */
 void look_tell_error(const struct daemon *daemon, struct node *node,
 		     const char *deed, int error);

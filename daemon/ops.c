@@ -23,6 +23,8 @@
 
 /* More pieces than this are gathered; writev takes 1024 at most. */
 #define MAX_PIECES 512
+/* A reader that meets a writer so often in one request gives up. */
+#define MAX_FOLLOWED 10
 
 static struct daemon *daemon_of(fuse_req_t req)
 {
@@ -47,6 +49,29 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	if (daemon->opts->immutable)
 		conn->want |= conn->capable & FUSE_CAP_CACHE_SYMLINKS;
 	conn->max_write = MAX_REQUEST;
+}
+
+/* An entry of a former version may be there still, and have grown. */
+static int find_entry_attr(struct daemon *daemon, struct node *node,
+			   const struct src_stat *st, bool open, uint64_t ino,
+			   struct stat *attr)
+{
+	struct bloscfs_attr entry = node->entry.attr;
+	struct frame *frame;
+	int status = 0;
+
+	if (!tree_is_current(&daemon->tree, node)) {
+		status = node->entry.keeps ?
+			 look_frame(daemon, node, &frame) : -ESTALE;
+		if (!status) {
+			bloscfs_stat(frame->file, &node->entry.node, &entry);
+			tree_put_frame(&daemon->tree, frame);
+		}
+	}
+	if (status && !open)
+		return status;
+	reply_attr_entry(daemon, &entry, st, ino, attr);
+	return 0;
 }
 
 /* Who has a file open keeps its attributes, whatever its name stands for by
@@ -74,10 +99,7 @@ static int find_attr(struct daemon *daemon, struct node *node,
 				  ino, attr);
 		return 0;
 	}
-	if (!open && !tree_is_current(&daemon->tree, node))
-		return -ESTALE;
-	reply_attr_entry(daemon, &node->entry.attr, &st, ino, attr);
-	return 0;
+	return find_entry_attr(daemon, node, &st, open, ino, attr);
 }
 
 /* "." and "..": a file handle is followed by number, without names. */
@@ -143,6 +165,7 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 		entry.number = bloscfs_node_id(frame->file,
 					       &entry.node);
 		entry.version = frame->version;
+		entry.keeps = bloscfs_keeps(frame->file, &entry.node);
 		status = tree_enter_entry(&daemon->tree, parent, name, &entry,
 					  &id, &ino);
 	}
@@ -319,8 +342,10 @@ static int open_entry(struct daemon *daemon, struct node *node,
 			     &why);
 		return -bloscfs_err_errno(err);
 	}
-	/* A changed container has other nodes: these pages stay true. */
-	fi->keep_cache = 1;
+	/* A changed container has other nodes, and a grown one the same bytes
+	 * and more, but the last page may end too early. */
+	fi->keep_cache = tree_note_entry(&daemon->tree, node,
+					 handle->frame->version);
 	return 0;
 }
 
@@ -410,12 +435,13 @@ static void read_plain(fuse_req_t req, struct daemon *daemon,
 }
 
 static enum bloscfs_err send_gathered(fuse_req_t req,
-				      const struct handle *handle, void *buf,
+				      const struct handle *handle,
+				      const struct frame *frame, void *buf,
 				      size_t len, off_t off,
 				      struct bloscfs_diag *why)
 {
 	size_t got;
-	enum bloscfs_err err = bloscfs_read(handle->frame->file,
+	enum bloscfs_err err = bloscfs_read(frame->file,
 					    &handle->node->entry.node,
 					    (uint64_t)off, buf, len, &got,
 					    why);
@@ -437,7 +463,8 @@ static size_t count_bytes(const struct iovec *iov, size_t n)
 }
 
 static enum bloscfs_err send_pieces(fuse_req_t req,
-				    const struct handle *handle, void *buf,
+				    const struct handle *handle,
+				    const struct frame *frame, void *buf,
 				    size_t len, off_t off,
 				    struct bloscfs_diag *why)
 {
@@ -446,7 +473,7 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 	size_t n;
 	enum bloscfs_err err;
 
-	err = bloscfs_pin(handle->frame->file, &handle->node->entry.node,
+	err = bloscfs_pin(frame->file, &handle->node->entry.node,
 			  (uint64_t)off, buf, len, pieces, &iov, &n, why);
 	if (err != BLOSCFS_OK)
 		return err;
@@ -454,20 +481,40 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 		counters_served(SERVED_CONTAINER, count_bytes(iov, n));
 		fuse_reply_iov(req, iov, (int)n);
 	}
-	bloscfs_unpin(handle->frame->file, pieces);
+	bloscfs_unpin(frame->file, pieces);
 	return n <= MAX_PIECES ? BLOSCFS_OK :
-	       send_gathered(req, handle, buf, len, off, why);
+	       send_gathered(req, handle, frame, buf, len, off, why);
+}
+
+/* A source that has only grown is read on from its next opening. */
+static enum bloscfs_err read_frame(fuse_req_t req, struct daemon *daemon,
+				   struct handle *handle, void *buf,
+				   size_t len, off_t off,
+				   struct bloscfs_diag *why)
+{
+	enum bloscfs_err err = BLOSCFS_ERR_CHANGED;
+	struct frame *frame;
+	bool again = true;
+
+	for (int i = 0; i < MAX_FOLLOWED && again; i++) {
+		frame = handle_frame(daemon, handle);
+		err = send_pieces(req, handle, frame, buf, len, off, why);
+		again = err == BLOSCFS_ERR_CHANGED &&
+			handle_follow(daemon, handle, frame);
+		tree_put_frame(&daemon->tree, frame);
+	}
+	return err;
 }
 
 static void read_entry(fuse_req_t req, struct daemon *daemon,
-		       const struct handle *handle, size_t len, off_t off)
+		       struct handle *handle, size_t len, off_t off)
 {
 	struct bloscfs_diag why = { .chunk = -1 };
 	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
 	void *buf = reply_buffer(len);
 
 	if (buf)
-		err = send_pieces(req, handle, buf, len, off, &why);
+		err = read_frame(req, daemon, handle, buf, len, off, &why);
 	if (err == BLOSCFS_OK)
 		return;
 	tell_failure(daemon, handle->node, "read", bloscfs_err_errno(err),
@@ -517,14 +564,17 @@ static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
 	struct daemon *daemon = daemon_of(req);
 	struct handle *handle = handle_of(fi);
 	enum bloscfs_err err;
+	struct frame *frame;
 	uint64_t to = 0;
 
 	(void)id;
 	handle_ref(handle);
 	if (handle->frame) {
-		err = bloscfs_seek(handle->frame->file,
-				   &handle->node->entry.node, (uint64_t)off,
-				   whence == SEEK_HOLE, &to, NULL);
+		frame = handle_frame(daemon, handle);
+		err = bloscfs_seek(frame->file, &handle->node->entry.node,
+				   (uint64_t)off, whence == SEEK_HOLE, &to,
+				   NULL);
+		tree_put_frame(&daemon->tree, frame);
 		if (err == BLOSCFS_OK)
 			fuse_reply_lseek(req, (off_t)to);
 		else

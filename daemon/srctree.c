@@ -14,10 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A FIFO must not block us, a terminal must not become ours. */
 #define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+#define HOT_NS INT64_C(20000000)
 
 static int open_beneath(int base, const char *path, int flags)
 {
@@ -272,6 +274,20 @@ bool src_same_content(const struct src_stat *a, const struct src_stat *b)
 	       a->mtime_sec == b->mtime_sec &&
 	       a->mtime_nsec == b->mtime_nsec &&
 	       !a->index_mode == !b->index_mode;
+}
+
+int64_t src_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool src_is_hot(const struct src_stat *stat, int64_t now)
+{
+	return now - stat->mtime_sec * 1000000000 - stat->mtime_nsec <
+	       HOT_NS;
 }
 
 bool src_same_rights(const struct src_stat *a, const struct src_stat *b)

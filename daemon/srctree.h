@@ -75,6 +75,11 @@ bool src_same_file(const struct src_stat *a, const struct src_stat *b);
 /* The same file with the same content, as far as stat tells. */
 bool src_same_content(const struct src_stat *a, const struct src_stat *b);
 
+/* Nanoseconds since 1970. */
+int64_t src_now(void);
+/* Whether the file had changed just before now: what it holds may not have
+ * arrived yet, since a write is dated before its bytes are there. */
+bool src_is_hot(const struct src_stat *stat, int64_t now);
 /* The same owner and permissions. */
 bool src_same_rights(const struct src_stat *a, const struct src_stat *b);
 

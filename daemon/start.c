@@ -116,10 +116,9 @@ static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
 {
 	const char *path = daemon->src.file ? daemon->src.file : "";
 	struct bloscfs_diag why;
-	struct bloscfs_file *file;
+	struct opened opened;
 	struct frame *frame;
-	struct src_stat st;
-	int status = look_open(daemon, path, &st, &file, &why);
+	int status = look_open(daemon, path, &opened, &why);
 
 	if (status && why.err == BLOSCFS_OK)
 		return fail(EXIT_SOURCE, "cannot read '%s': %s; ask for "
@@ -131,12 +130,12 @@ static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
 			    source, why.text[0] ? why.text :
 			    bloscfs_err_name(why.err),
 			    (unsigned long long)why.off);
-	look_tell_status(*path ? path : ".", file);
-	if (tree_init(&daemon->tree, NODE_FRAME, &st, max_idle)) {
-		bloscfs_close(file);
+	look_tell_status(*path ? path : ".", opened.file);
+	if (tree_init(&daemon->tree, NODE_FRAME, &opened.st, max_idle)) {
+		bloscfs_close(opened.file);
 		return fail(EXIT_FAILED, "no memory to start; free some");
 	}
-	frame = tree_add_frame(&daemon->tree, daemon->tree.root, &st, file);
+	frame = tree_add_frame(&daemon->tree, daemon->tree.root, &opened);
 	if (!frame)
 		return fail(EXIT_FAILED, "no memory to start; free some");
 	tree_put_frame(&daemon->tree, frame);

@@ -398,7 +398,8 @@ static void set_stat(struct tree *tree, struct node *node,
 		     const struct src_stat *st, struct frame **closing)
 {
 	if (node->kind == NODE_FRAME && !src_same_content(&node->st, st)) {
-		frames_detach(tree, node, closing);
+		frames_outdate(tree, node, src_same_file(&node->st, st),
+			       closing);
 		node->version++;
 	}
 	node->st = *st;
@@ -478,12 +479,22 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 	return status;
 }
 
-static bool is_same_entry(const struct entry *a, const struct entry *b)
+/* With the lock held: whether an entry of one version is one of another. */
+static bool goes_on(const struct node *container, const struct entry *entry,
+		    uint32_t version)
 {
-	return a->version == b->version && a->node.view == b->node.view &&
-	       a->node.kind == b->node.kind &&
+	return entry->version == version ||
+	       (entry->keeps && entry->version >= container->since &&
+		version + 1 == container->settled);
+}
+
+static bool is_same_entry(const struct node *container, const struct entry *a,
+			  const struct entry *b)
+{
+	return a->node.view == b->node.view && a->node.kind == b->node.kind &&
 	       a->node.child == b->node.child &&
-	       a->node.index == b->node.index;
+	       a->node.index == b->node.index &&
+	       goes_on(container, a, b->version);
 }
 
 int tree_enter_entry(struct tree *tree, struct node *parent,
@@ -500,7 +511,7 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 		return -ESTALE;
 	}
 	node = find_name(tree, parent, name);
-	if (node && !is_same_entry(&node->entry, entry)) {
+	if (node && !is_same_entry(container, &node->entry, entry)) {
 		unhash_node(tree, node);
 		node = NULL;
 	}
@@ -621,6 +632,28 @@ bool tree_is_current(struct tree *tree, struct node *entry)
 	current = container->version == entry->entry.version;
 	pthread_mutex_unlock(&tree->lock);
 	return current;
+}
+
+bool tree_holds(struct tree *tree, struct node *entry,
+		const struct frame *frame)
+{
+	bool holds;
+
+	pthread_mutex_lock(&tree->lock);
+	holds = goes_on(tree_container(entry), &entry->entry, frame->version);
+	pthread_mutex_unlock(&tree->lock);
+	return holds;
+}
+
+bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version)
+{
+	bool same;
+
+	pthread_mutex_lock(&tree->lock);
+	same = entry->opened == 0 || entry->opened == version + 1;
+	entry->opened = version + 1;
+	pthread_mutex_unlock(&tree->lock);
+	return same;
 }
 
 int tree_path(struct node *node, char *buf, size_t cap)

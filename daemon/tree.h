@@ -9,9 +9,9 @@
  * that, since a file handle (NFS, open_by_handle_at) may still name it.
  *
  * A container's node carries a version that moves on when the file behind it
- * changes; entries below are made for one version and go stale with it.
- * Opened containers ("frames") are kept per node; idle ones are closed, the
- * longest unused first, when there are too many.
+ * changes; entries below are made for one version and go stale with it. Where
+ * the file has only grown, those that keep their bytes go on: they are good
+ * from version `since` on. Opened containers ("frames.h") belong to a node.
  *
  * parent, name, kind, id, entry and control of a node never change; the
  * other fields are guarded by the lock. All calls may run at once.
@@ -51,6 +51,7 @@ struct entry {
 	struct bloscfs_attr attr;
 	uint64_t number;	/* bloscfs_node_id */
 	uint32_t version;	/* of the container's node */
+	bool keeps;		/* bloscfs_keeps */
 };
 
 struct node {
@@ -62,6 +63,7 @@ struct node {
 	struct node *parent;	/* NULL: the root */
 	struct node *next;	/* in its bucket, while hashed */
 	uint32_t hash;
+	uint32_t opened;	/* NODE_ENTRY: at which version, plus 1 */
 	bool hashed;		/* can be found by its name */
 	bool waiting;		/* among those to be freed */
 	uint8_t kind;		/* enum node_kind */
@@ -70,7 +72,9 @@ struct node {
 		struct {			/* all other kinds */
 			struct src_stat st;
 			struct frame *frame;	/* NODE_FRAME; or NULL */
-			uint32_t version;	/* NODE_FRAME */
+			uint32_t version;	/* NODE_FRAME, as ... */
+			uint32_t since;		/* ... all this */
+			uint32_t settled;	/* of the frame, plus 1 */
 			bool inside;		/* was closed with containers
 						 * inside it known */
 			uint64_t opened_as;	/* NODE_PLAIN; 0: never */
@@ -79,16 +83,6 @@ struct node {
 		struct control control;		/* NODE_CONTROL */
 	};
 	char name[];
-};
-
-/* An opened container, as it was at one version. */
-struct frame {
-	struct bloscfs_file *file;
-	struct src_stat st;
-	uint32_t version;
-	uint32_t refs;
-	struct node *node;		/* NULL: closed with the last ref */
-	struct frame *newer, *older;	/* among the idle */
 };
 
 struct slot {
@@ -176,6 +170,12 @@ void tree_stat(struct tree *tree, struct node *node, struct src_stat *ret_st,
 	       uint64_t *ret_ino, bool *ret_open);
 /* Whether an entry belongs to its container's present version. */
 bool tree_is_current(struct tree *tree, struct node *entry);
+/* Whether an entry's bytes are in this opening of its container. */
+bool tree_holds(struct tree *tree, struct node *entry,
+		const struct frame *frame);
+/* Notes that an entry is opened at a version; whether it was the same when it
+ * was opened last. */
+bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version);
 
 /* Path of a node below the source's root, "" for the root: through
  * containers too. 0 or -ENAMETOOLONG. */
@@ -184,17 +184,5 @@ int tree_path(struct node *node, char *buf, size_t cap);
 uint64_t tree_ino(const struct src_stat *st, enum node_kind kind,
 		  uint64_t number);
 
-/* The opened container of a node if it was opened as st, with a reference;
- * NULL if it must be opened. */
-struct frame *tree_find_frame(struct tree *tree, struct node *node,
-			      const struct src_stat *st);
-/* Any opened container of the node, however old. */
-struct frame *tree_any_frame(struct tree *tree, struct node *node);
-/* Gives a container opened as st to its node. If another thread was faster
- * that one's is returned and file is closed. NULL on no memory. */
-struct frame *tree_add_frame(struct tree *tree, struct node *node,
-			     const struct src_stat *st,
-			     struct bloscfs_file *file);
-void tree_put_frame(struct tree *tree, struct frame *frame);
 
 #endif

@@ -61,6 +61,15 @@ void frames_detach(struct tree *tree, struct node *node,
 	collect(tree, frame, closing);
 }
 
+void frames_outdate(struct tree *tree, struct node *node, bool same_file,
+		    struct frame **closing)
+{
+	if (node->frame)
+		atomic_store(&node->frame->replaced, true);
+	if (!same_file)
+		frames_detach(tree, node, closing);
+}
+
 void frames_close(struct frame *closing)
 {
 	struct frame *frame;
@@ -79,21 +88,53 @@ static struct frame *take(struct tree *tree, struct frame *frame)
 	return frame;
 }
 
+/* With the lock held. A container that was opened while it was written to is
+ * opened once more when that is over: what was read then may be of before. */
+static bool is_outdated(struct node *node, struct frame *frame,
+			const struct src_stat *st)
+{
+	if (atomic_load(&frame->replaced))
+		return true;
+	if (src_same_content(&frame->st, st)) {
+		if (!frame->hot || src_is_hot(st, src_now()))
+			return false;
+		node->version++;
+	}
+	atomic_store(&frame->replaced, true);
+	return true;
+}
+
 struct frame *tree_find_frame(struct tree *tree, struct node *node,
 			      const struct src_stat *st)
 {
-	struct frame *frame, *closing = NULL;
+	struct frame *frame;
 
 	pthread_mutex_lock(&tree->lock);
 	frame = node->frame;
-	if (frame && !src_same_content(&frame->st, st)) {
-		frames_detach(tree, node, &closing);
+	if (frame && is_outdated(node, frame, st))
 		frame = NULL;
-	}
-	if (frame)
+	if (frame) {
+		frame->seen = src_now();
 		take(tree, frame);
+	}
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	return frame;
+}
+
+struct frame *tree_last_frame(struct tree *tree, struct node *node)
+{
+	struct frame *frame;
+
+	pthread_mutex_lock(&tree->lock);
+	frame = node->frame;
+	if (frame) {
+		/* Entries are only ever made for a version with a frame. */
+		node->version = frame->version;
+		frame->hot = false;
+		atomic_store(&frame->replaced, false);
+		take(tree, frame);
+	}
+	pthread_mutex_unlock(&tree->lock);
 	return frame;
 }
 
@@ -111,9 +152,13 @@ struct frame *tree_any_frame(struct tree *tree, struct node *node)
 
 /* With the lock held. */
 static struct frame *attach(struct tree *tree, struct node *node,
-			    struct frame *fresh, struct frame **closing)
+			    struct frame *fresh, const struct frame *continues,
+			    struct frame **closing)
 {
-	if (node->frame && src_same_content(&node->frame->st, &fresh->st)) {
+	bool goes_on = continues && continues == node->frame;
+
+	if (node->frame && !atomic_load(&node->frame->replaced) &&
+	    src_same_content(&node->frame->st, &fresh->st)) {
 		collect(tree, fresh, closing);
 		return take(tree, node->frame);
 	}
@@ -122,6 +167,11 @@ static struct frame *attach(struct tree *tree, struct node *node,
 		node->version++;
 	node->inside = false;
 	node->st = fresh->st;
+	if (!goes_on)
+		/* Of another opening of the same nothing is known later. */
+		node->since = node->version +
+			      (node->settled == node->version + 1);
+	node->settled = node->version + 1;
 	fresh->version = node->version;
 	fresh->node = node;
 	fresh->refs = 1;
@@ -130,22 +180,31 @@ static struct frame *attach(struct tree *tree, struct node *node,
 }
 
 struct frame *tree_add_frame(struct tree *tree, struct node *node,
-			     const struct src_stat *st,
-			     struct bloscfs_file *file)
+			     const struct opened *opened)
 {
 	struct frame *frame = calloc(1, sizeof(*frame)), *closing = NULL;
 
 	if (!frame) {
-		bloscfs_close(file);
+		bloscfs_close(opened->file);
 		return NULL;
 	}
-	frame->file = file;
-	frame->st = *st;
+	frame->file = opened->file;
+	frame->st = opened->st;
+	frame->hot = opened->hot;
+	frame->seen = src_now();
 	pthread_mutex_lock(&tree->lock);
 	tree->n_frames++;
-	frame = attach(tree, node, frame, &closing);
+	frame = attach(tree, node, frame, opened->continues, &closing);
 	pthread_mutex_unlock(&tree->lock);
 	frames_close(closing);
+	return frame;
+}
+
+struct frame *tree_hold_frame(struct tree *tree, struct frame *frame)
+{
+	pthread_mutex_lock(&tree->lock);
+	take(tree, frame);
+	pthread_mutex_unlock(&tree->lock);
 	return frame;
 }
 

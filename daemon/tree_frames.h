@@ -8,12 +8,16 @@
 #ifndef BFS_DAEMON_TREE_FRAMES_H
 #define BFS_DAEMON_TREE_FRAMES_H
 
-#include "tree.h"
+#include "frames.h"
 
 /* Parts a node from its opened container, if it has one. With the lock
  * held. */
 void frames_detach(struct tree *tree, struct node *node,
 		   struct frame **closing);
+/* Notes that the file of a node's opened container has changed; another file
+ * cannot go on from it. With the lock held. */
+void frames_outdate(struct tree *tree, struct node *node, bool same_file,
+		    struct frame **closing);
 /* Without the lock. */
 void frames_close(struct frame *closing);
 

@@ -465,6 +465,18 @@ void bloscfs_close(struct bloscfs_file *file)
 	bfs_free(file);
 }
 
+void bloscfs_remember(struct bloscfs_file *file)
+{
+	bfs_array_digest(file->root->array);
+}
+
+bool bloscfs_continues(struct bloscfs_file *newer, struct bloscfs_file *older,
+		       bool take_blocks)
+{
+	return bfs_array_continue(newer->root->array, older->root->array,
+				  take_blocks);
+}
+
 enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
 					struct bloscfs_diag *ret_why)
 {
@@ -562,6 +574,14 @@ bool bloscfs_is_dir(struct bloscfs_file *file,
 	is_dir = bfs_file_is_dir(inner, &own.node);
 	bfs_tree_give(file->tree, own.child);
 	return is_dir;
+}
+
+/* Containers inside lie behind other bytes in each opening. */
+bool bloscfs_keeps(struct bloscfs_file *file, const struct bloscfs_node *node)
+{
+	struct bfs_place own = own_place(node);
+
+	return own.child == 0 && bfs_file_keeps(file->root, &own.node);
 }
 
 enum bloscfs_err bloscfs_access(struct bloscfs_file *file,

@@ -91,6 +91,11 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	a->engine = engine;
 	a->frame = frame;
 	a->gen = atomic_fetch_add(&engine->next_gen, 1);
+	if (bfs_kin_new(a) != BFS_OK) {
+		bfs_array_close(a);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a frame");
+	}
 	if (frame->array.present && !frame->array.linear &&
 	    open_nd(a, &why) != BFS_OK)
 		bfs_frame_blame(frame, &why);
@@ -105,7 +110,9 @@ void bfs_array_close(struct bfs_array *a)
 	bfs_ahead_release(&a->ahead);
 	bfs_plans_drop(a->engine, a->gen);
 	bfs_cache_drop(a->engine->cache, a->gen);
+	bfs_kin_put(a);
 	bfs_frame_close(a->frame);
+	bfs_free(a->prints);
 	bfs_free(a);
 }
 

@@ -88,11 +88,20 @@ struct bfs_ahead {
 	struct bfs_reader readers[BFS_READERS];
 };
 
+struct bfs_kin;
+
 /* Immutable after opening, but for `ahead`. */
 struct bfs_array {
 	struct bfs_engine *engine;
 	struct bfs_frame *frame;	/* owned */
 	uint64_t gen;			/* unique to this opening */
+	struct bfs_kin *kin;		/* shared with openings that it
+					 * continues or that continue it */
+	uint64_t kin_gen;
+	uint64_t n_before;		/* chunks of the one it continues */
+	bool digested;			/* the next holds, for all chunks */
+	uint64_t digest;
+	_Atomic uint64_t *prints;	/* of chunks that were looked at; 0 */
 	bool has_nd;			/* an array with sound geometry */
 	bool plain;			/* chunks are in C order themselves */
 	struct bfs_nd nd;
@@ -105,6 +114,14 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 			    struct bfs_frame *frame,
 			    struct bfs_array **ret_array,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Remembers what the index says, so that a later opening can be held against
+ * it when the index has been overwritten. Before the array is shared. */
+void bfs_array_digest(struct bfs_array *array);
+/* Whether newer is older with chunks appended to it, or none; both digested.
+ * With take_blocks it goes on with the decoded blocks of chunks that are
+ * proven to be the same. Before newer is shared. */
+bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
+			bool take_blocks) BFS_MUST_CHECK;
 /* No pin of it may be left. */
 void bfs_array_close(struct bfs_array *array);
 

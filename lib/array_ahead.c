@@ -64,7 +64,7 @@ static void fetch_linear(struct bfs_array *a, uint64_t id, uint32_t pos,
 		last = bfs_chunk_block_at(plan.chunk,
 					  pos + (uint32_t)len - 1);
 		for (; k <= last; k++) {
-			struct bfs_cache_key key = { a->gen, id, k };
+			struct bfs_cache_key key = { plan.gen, id, k };
 
 			if (bfs_cache_has(a->engine->cache, &key))
 				continue;
@@ -108,7 +108,7 @@ static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk)
 	if (a->plain)
 		return;
 	while (bfs_nd_walk_next(walk, &piece)) {
-		struct bfs_cache_key key = { a->gen, piece.chunk,
+		struct bfs_cache_key key = { a->kin_gen, piece.chunk,
 					     piece.block };
 		uint32_t k = (uint32_t)piece.block;
 		enum bfs_err err = BFS_OK;
@@ -349,7 +349,7 @@ static uint64_t count_missing(struct bfs_array *a, uint64_t off, size_t len,
 
 	bfs_nd_walk_init(&walk, &a->nd, off, len);
 	while (sum < enough && bfs_nd_walk_next(&walk, &piece)) {
-		struct bfs_cache_key key = { a->gen, piece.chunk,
+		struct bfs_cache_key key = { a->kin_gen, piece.chunk,
 					     piece.block };
 
 		if (!bfs_cache_has(a->engine->cache, &key))

@@ -48,7 +48,7 @@ static uint64_t now_ns(void)
 
 static struct bfs_cache_key make_key(const struct fetching *f, uint32_t block)
 {
-	struct bfs_cache_key key = { f->array->gen, f->id, block };
+	struct bfs_cache_key key = { f->plan->gen, f->id, block };
 
 	return key;
 }

@@ -115,6 +115,7 @@ static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 	if (plan->span.special == BFS_CHUNK_BLOCKS) {
 		BFS_TRY(open_stored(a, n, plan, diag));
 	} else {
+		plan->file_id = f->source->id;
 		BFS_TRY(bfs_frame_chunk_len(f, n, &len, diag));
 		BFS_TRY(bfs_source_check(f->source, diag));
 		BFS_TRY(bfs_chunk_special(plan->span.special, len, f->typesize,
@@ -153,31 +154,47 @@ static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
 	return err;
 }
 
-enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
-				 struct bfs_plan *ret_plan,
-				 struct bfs_diag *diag)
+static enum bfs_err make_plan(struct bfs_array *a, uint64_t id,
+			      struct bfs_plan *ret_plan, struct bfs_diag *diag)
 {
-	struct bfs_plan plan = { 0 };
+	struct bfs_plan plan = { .opening = a->gen };
 
-	if (bfs_plans_get(a->engine, a->gen, id, ret_plan))
-		return BFS_OK;
 	if (id & (BFS_VLMETA_ID | BFS_META_ID))
 		BFS_TRY(open_meta_plan(a, id, &plan, diag));
 	else
 		BFS_TRY(bfs_diag_chunk(diag, open_data_plan(a, id, &plan,
 							    diag), id));
-	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
-				  memory_order_relaxed);
-	bfs_plans_put(a->engine, a->gen, id, &plan);
 	*ret_plan = plan;
 	return BFS_OK;
 }
 
-static bool same_file(const struct bfs_source_id *a,
-		      const struct bfs_source_id *b)
+enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
+				 struct bfs_plan *ret_plan,
+				 struct bfs_diag *diag)
 {
-	return a->dev == b->dev && a->ino == b->ino && a->len == b->len &&
-	       a->mtime_ns == b->mtime_ns;
+	uint64_t owner = id & (BFS_VLMETA_ID | BFS_META_ID) ? a->gen :
+							      a->kin_gen;
+	struct bfs_plan plan, known;
+	bool has = bfs_plans_get(a->engine, owner, id, &known);
+	enum bfs_err err;
+
+	if (has && known.opening == a->gen) {
+		*ret_plan = known;
+		return BFS_OK;
+	}
+	err = make_plan(a, id, &plan, diag);
+	if (err == BFS_OK)
+		bfs_kin_place(a, id, &plan, has ? &known : NULL);
+	if (err == BFS_OK)
+		bfs_kin_note(a, id, &plan);
+	if (has)
+		bfs_chunk_unref(known.chunk);
+	BFS_TRY(err);
+	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
+				  memory_order_relaxed);
+	bfs_plans_put(a->engine, owner, id, &plan);
+	*ret_plan = plan;
+	return BFS_OK;
 }
 
 enum bfs_err bfs_array_source(struct bfs_array *a, uint64_t id,
@@ -197,7 +214,7 @@ enum bfs_err bfs_array_source(struct bfs_array *a, uint64_t id,
 		return BFS_OK;
 	}
 	BFS_TRY(bfs_frame_source(a->frame, &plan->span, &source, diag));
-	if (!same_file(&source->id, &plan->file_id)) {
+	if (!bfs_source_same(&source->id, &plan->file_id)) {
 		bfs_source_unref(source);
 		return bfs_fail(diag, BFS_ERR_CHANGED, plan->span.off,
 				"the file of the chunk was replaced");

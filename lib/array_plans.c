@@ -113,13 +113,33 @@ bool bfs_plans_get(struct bfs_engine *e, uint64_t gen, uint64_t id,
 	return p != NULL;
 }
 
+/* Adds an entry; what is too much then is linked to *gone. */
+static void insert(struct bfs_plan_shard *s, struct bfs_plan_entry *p,
+		   struct bfs_plan_entry **gone)
+{
+	struct bfs_plan_entry **bucket =
+		find_bucket(s, hash_key(p->gen, p->id));
+
+	p->next = *bucket;
+	*bucket = p;
+	link_newest(s, p);
+	s->mem_len += p->mem_len;
+	while (s->mem_len > SHARD_LEN && s->oldest != p) {
+		struct bfs_plan_entry *old = s->oldest;
+
+		detach(s, old);
+		old->next = *gone;
+		*gone = old;
+	}
+}
+
 void bfs_plans_put(struct bfs_engine *e, uint64_t gen, uint64_t id,
 		   const struct bfs_plan *plan)
 {
 	uint64_t hash = hash_key(gen, id);
 	struct bfs_plan_shard *s = find_shard(e, hash);
-	struct bfs_plan_entry *p = bfs_zalloc(1, sizeof(*p)), *gone = NULL;
-	struct bfs_plan_entry **bucket = find_bucket(s, hash);
+	struct bfs_plan_entry *p = bfs_zalloc(1, sizeof(*p));
+	struct bfs_plan_entry *gone = NULL, *old;
 
 	if (!p)
 		return;
@@ -129,21 +149,18 @@ void bfs_plans_put(struct bfs_engine *e, uint64_t gen, uint64_t id,
 	p->mem_len = sizeof(*p) + plan->chunk->mem_len;
 	bfs_chunk_ref(plan->chunk);
 	pthread_mutex_lock(&s->lock);
-	if (find(s, hash, gen, id)) {
+	old = find(s, hash, gen, id);
+	if (old && old->plan.opening != plan->opening) {
+		detach(s, old);
+		old->next = NULL;
+		gone = old;
+		old = NULL;
+	}
+	if (old) {
 		gone = p;
 		gone->next = NULL;
 	} else {
-		p->next = *bucket;
-		*bucket = p;
-		link_newest(s, p);
-		s->mem_len += p->mem_len;
-		while (s->mem_len > SHARD_LEN && s->oldest != p) {
-			struct bfs_plan_entry *old = s->oldest;
-
-			detach(s, old);
-			old->next = gone;
-			gone = old;
-		}
+		insert(s, p, &gone);
 	}
 	pthread_mutex_unlock(&s->lock);
 	free_chain(gone);

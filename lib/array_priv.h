@@ -27,6 +27,9 @@ struct bfs_plan {
 	struct bfs_chunk *chunk;
 	struct bfs_span span;
 	struct bfs_source_id file_id;
+	uint64_t gen;			/* of the blocks in the cache */
+	bool shared;			/* and another opening may have them */
+	uint64_t opening;		/* that has looked at the chunk */
 };
 
 struct bfs_plan_entry;
@@ -78,10 +81,24 @@ struct bfs_scratch *bfs_engine_take_scratch(struct bfs_engine *engine);
 void bfs_engine_give_scratch(struct bfs_engine *engine,
 			     struct bfs_scratch *scratch);
 
+/* Kin of openings (array_grow.c): a new one, and giving it back, which drops
+ * its plans and blocks with the last. */
+enum bfs_err bfs_kin_new(struct bfs_array *array) BFS_MUST_CHECK;
+void bfs_kin_put(struct bfs_array *array);
+/* Sets in which generation the blocks of a new plan lie. known: the plan that
+ * an opening before this one had, or NULL. */
+void bfs_kin_place(struct bfs_array *array, uint64_t id, struct bfs_plan *plan,
+		   const struct bfs_plan *known);
+
+/* Remembers that somebody has looked at a chunk. */
+void bfs_kin_note(struct bfs_array *array, uint64_t id,
+		  const struct bfs_plan *plan);
+
 /* The plan for (gen, id) from the cache, referenced; false if not there. */
 bool bfs_plans_get(struct bfs_engine *engine, uint64_t gen, uint64_t id,
 		   struct bfs_plan *ret_plan);
-/* Keeps a plan (takes its own reference). May drop older ones. */
+/* Keeps a plan (takes its own reference) in the place of another opening's.
+ * May drop older ones. */
 void bfs_plans_put(struct bfs_engine *engine, uint64_t gen, uint64_t id,
 		   const struct bfs_plan *plan);
 /* Drops all plans of a generation (0: of all). */

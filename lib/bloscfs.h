@@ -135,6 +135,16 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 				    struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
 
+/* Remembers the file's index for bloscfs_continues, which comes too late to
+ * read it: who appends overwrites it. Before the file is shared. */
+void bloscfs_remember(struct bloscfs_file *file);
+/* Whether newer is what older was with chunks appended to it, or nothing at
+ * all has changed: both openings of one source, both remembered. With
+ * take_blocks, newer goes on with the decoded blocks of older, as far as the
+ * chunks prove to be the same. Before newer is shared. */
+bool bloscfs_continues(struct bloscfs_file *newer, struct bloscfs_file *older,
+		       bool take_blocks) BLOSCFS_MUST_CHECK;
+
 /* An entry of a container's directory: a plain value. All zeros but view is
  * the directory itself: use bloscfs_root. `child` names a container inside
  * this one and holds for this opening only; the rest holds for every opening
@@ -172,6 +182,10 @@ bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 /* What bloscfs_stat would say, without looking at the entry. */
 bool bloscfs_is_dir(struct bloscfs_file *file,
 		    const struct bloscfs_node *node);
+/* Whether the entry goes on in an opening that continues this one: its bytes
+ * stay, and at most more come behind them. */
+bool bloscfs_keeps(struct bloscfs_file *file,
+		   const struct bloscfs_node *node);
 /* Decodes nothing, never fails: where a size cannot be known it is 0, and
  * bloscfs_access tells why. */
 void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,

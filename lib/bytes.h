@@ -172,4 +172,18 @@ static inline void bfs_cursor_expect(struct bfs_cursor *c, uint8_t want)
 		c->failed = true;
 }
 
+/* A number that tells bytes apart; not for those who want them to collide. */
+static inline uint64_t bfs_hash(const void *p, size_t len, uint64_t seed)
+{
+	const uint8_t *at = p;
+	uint64_t h = seed ^ len;
+
+	for (; len >= 8; at += 8, len -= 8)
+		h = (h ^ bfs_le64(at) ^ h >> 29) *
+		    UINT64_C(0x9e3779b97f4a7c15);
+	for (; len > 0; at++, len--)
+		h = (h ^ *at) * UINT64_C(0x100000001b3);
+	return h ^ h >> 32;
+}
+
 #endif

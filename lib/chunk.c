@@ -410,6 +410,42 @@ static enum bfs_err open_kind(struct opening *o)
 	return BFS_OK;
 }
 
+static enum bfs_err read_first(struct opening *o, uint64_t avail,
+			       struct bfs_chunk_head *ret_head)
+{
+	if (!bfs_inside(o->off, 0, bfs_source_len(o->source)))
+		return bfs_fail(o->diag, BFS_ERR_TRUNCATED, 0,
+				"the chunk would begin beyond the end");
+	avail = bfs_min(avail, bfs_source_len(o->source) - o->off);
+	o->first_len = (size_t)bfs_min(avail, FIRST_READ);
+	BFS_TRY(bfs_diag_shift(o->diag,
+			       bfs_source_read(o->source, o->off, o->first,
+					       o->first_len, o->diag),
+			       (uint64_t)0 - o->off));
+	return bfs_chunk_parse(o->first, o->first_len, avail, ret_head,
+			       o->diag);
+}
+
+/* Not 0, and not of what may lie behind a short chunk. */
+static uint64_t make_print(const struct opening *o,
+			   const struct bfs_chunk_head *head)
+{
+	return bfs_hash(o->first, (size_t)bfs_min(o->first_len, head->cbytes),
+			0) | 1;
+}
+
+enum bfs_err bfs_chunk_print(struct bfs_source *source, uint64_t off,
+			     uint64_t avail, uint64_t *ret_print,
+			     struct bfs_diag *diag)
+{
+	struct opening o = { .source = source, .off = off, .diag = diag };
+	struct bfs_chunk_head head;
+
+	BFS_TRY(read_first(&o, avail, &head));
+	*ret_print = make_print(&o, &head);
+	return BFS_OK;
+}
+
 enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
 			    uint64_t avail, uint32_t want_nbytes,
 			    const struct bfs_codec_env *env,
@@ -420,16 +456,7 @@ enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
 	struct bfs_chunk_head head;
 	enum bfs_err err;
 
-	if (!bfs_inside(off, 0, bfs_source_len(source)))
-		return bfs_fail(diag, BFS_ERR_TRUNCATED, 0,
-				"the chunk would begin beyond the end");
-	avail = bfs_min(avail, bfs_source_len(source) - off);
-	o.first_len = (size_t)bfs_min(avail, FIRST_READ);
-	BFS_TRY(bfs_diag_shift(diag,
-			       bfs_source_read(source, off, o.first,
-					       o.first_len, diag),
-			       (uint64_t)0 - off));
-	BFS_TRY(bfs_chunk_parse(o.first, o.first_len, avail, &head, diag));
+	BFS_TRY(read_first(&o, avail, &head));
 	if (want_nbytes != UINT32_MAX && head.nbytes != want_nbytes)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 4,
 				"the chunk has %" PRIu32 " bytes where %" PRIu32
@@ -440,6 +467,7 @@ enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
 	o.chunk->head = head;
 	o.chunk->env = *env;
 	o.chunk->refs = 1;
+	o.chunk->print = make_print(&o, &head);
 	o.chunk->mem_len = sizeof(*o.chunk);
 	err = open_kind(&o);
 	if (err != BFS_OK) {

@@ -85,6 +85,7 @@ struct bfs_chunk {
 	struct bfs_codec_dict *ready_dict;
 	uint32_t *starts;		/* n_blocks, in the chunk */
 	uint32_t *spans;		/* n_blocks: compressed bytes */
+	uint64_t print;			/* of its first bytes, as stored */
 	uint32_t *vl_offs;		/* n_blocks + 1: where blocks begin */
 	size_t mem_len;			/* what the plan holds, bytes */
 };
@@ -99,6 +100,12 @@ enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
 			    const struct bfs_codec_env *env,
 			    struct bfs_chunk **ret_chunk,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The print that a plan of the chunk at `off` would have: it tells chunks
+ * apart by their first bytes. */
+enum bfs_err bfs_chunk_print(struct bfs_source *source, uint64_t off,
+			     uint64_t avail, uint64_t *ret_print,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* A plan for a chunk that is stored nowhere (special entries of an index).
  * kind: ZEROS, NAN or UNINIT; blocksize only shapes its blocks. */

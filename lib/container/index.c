@@ -238,6 +238,29 @@ enum bfs_err bfs_index_any_special(struct bfs_index *x, bool *ret_any,
 	return BFS_OK;
 }
 
+enum bfs_err bfs_index_digest(struct bfs_index *x, uint64_t n,
+			      uint64_t *ret_digest, struct bfs_diag *diag)
+{
+	uint64_t left = n * 8, digest = n;
+	uint8_t part[SCAN_LEN];
+	uint32_t pos = 0, len, i;
+
+	if (n > x->chunk->head.nbytes / 8)
+		return bfs_fail(diag, BFS_ERR_RANGE, x->off,
+				"the index has no %" PRIu64 " entries", n);
+	if (x->chunk->head.kind == BFS_CHUNK_VALUE)
+		for (i = 0; i < SCAN_LEN; i += 8)
+			memcpy(part + i, x->chunk->value, 8);
+	for (; left > 0; left -= len, pos += len) {
+		len = (uint32_t)bfs_min(SCAN_LEN, left);
+		if (x->chunk->head.kind != BFS_CHUNK_VALUE)
+			BFS_TRY(copy_range(x, pos, part, len, diag));
+		digest = bfs_hash(part, len, digest);
+	}
+	*ret_digest = digest;
+	return BFS_OK;
+}
+
 uint32_t bfs_index_cbytes(const struct bfs_index *x)
 {
 	return x->chunk->head.cbytes;

@@ -33,6 +33,11 @@ enum bfs_err bfs_index_get(struct bfs_index *index, uint64_t n,
 enum bfs_err bfs_index_any_special(struct bfs_index *index, bool *ret_any,
 				   struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* A number made of the first n entries: equal entries, equal numbers. */
+enum bfs_err bfs_index_digest(struct bfs_index *index, uint64_t n,
+			      uint64_t *ret_digest,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Opens the index of a frame and takes it over: index and n_chunks, which must
  * fit nbytes and chunksize. */
 enum bfs_err bfs_index_attach(struct bfs_frame *frame, uint64_t off,

@@ -22,6 +22,13 @@ struct bfs_source_id {
 	int64_t mtime_ns;
 };
 
+static inline bool bfs_source_same(const struct bfs_source_id *a,
+				   const struct bfs_source_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->len == b->len &&
+	       a->mtime_ns == b->mtime_ns;
+}
+
 struct bfs_source;
 
 struct bfs_source_ops {

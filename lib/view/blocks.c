@@ -96,6 +96,14 @@ static bool blocks_is_dir(const struct bfs_node *node)
 	return node->kind != KIND_BLOCK;
 }
 
+/* Chunks stay what they are. */
+static bool blocks_keeps(struct bfs_file *file, const struct bfs_node *node)
+{
+	(void)file;
+	(void)node;
+	return true;
+}
+
 static void blocks_stat(struct bfs_file *file, const struct bfs_node *node,
 			struct bfs_attr *ret_attr)
 {
@@ -149,6 +157,7 @@ const struct bfs_view bfs_view_blocks = {
 	.lookup = blocks_lookup,
 	.list = blocks_list,
 	.is_dir = blocks_is_dir,
+	.keeps = blocks_keeps,
 	.stat = blocks_stat,
 	.open = blocks_open,
 	.part = blocks_part,

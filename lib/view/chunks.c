@@ -39,6 +39,14 @@ static bool chunks_is_dir(const struct bfs_node *node)
 	return node->kind == KIND_DIR;
 }
 
+/* Chunks stay what they are. */
+static bool chunks_keeps(struct bfs_file *file, const struct bfs_node *node)
+{
+	(void)file;
+	(void)node;
+	return true;
+}
+
 static void chunks_stat(struct bfs_file *file, const struct bfs_node *node,
 			struct bfs_attr *ret_attr)
 {
@@ -100,6 +108,7 @@ const struct bfs_view bfs_view_chunks = {
 	.lookup = chunks_lookup,
 	.list = chunks_list,
 	.is_dir = chunks_is_dir,
+	.keeps = chunks_keeps,
 	.stat = chunks_stat,
 	.open = chunks_open,
 	.run = chunks_run,

@@ -91,6 +91,13 @@ void bfs_file_data_stat(struct bfs_file *file, struct bfs_attr *ret_attr)
 	ret_attr->stored_len = len - bfs_min(len, holes_len(file));
 }
 
+/* An array's items are in another order than its chunks. */
+static bool data_keeps(struct bfs_file *file, const struct bfs_node *node)
+{
+	(void)node;
+	return !file->array->has_nd;
+}
+
 static void data_stat(struct bfs_file *file, const struct bfs_node *node,
 		      struct bfs_attr *ret_attr)
 {
@@ -146,6 +153,7 @@ const struct bfs_view bfs_view_data = {
 	.name = "data",
 	.on = true,
 	.roots = data_roots,
+	.keeps = data_keeps,
 	.stat = data_stat,
 	.open = data_open,
 	.run = data_run,

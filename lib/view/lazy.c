@@ -37,6 +37,14 @@ static bool lazy_is_dir(const struct bfs_node *node)
 	return node->kind == KIND_DIR;
 }
 
+/* Chunks stay what they are. */
+static bool lazy_keeps(struct bfs_file *file, const struct bfs_node *node)
+{
+	(void)file;
+	(void)node;
+	return true;
+}
+
 static void lazy_stat(struct bfs_file *file, const struct bfs_node *node,
 		      struct bfs_attr *ret_attr)
 {
@@ -77,6 +85,7 @@ const struct bfs_view bfs_view_lazy = {
 	.lookup = lazy_lookup,
 	.list = lazy_list,
 	.is_dir = lazy_is_dir,
+	.keeps = lazy_keeps,
 	.stat = lazy_stat,
 	.open = lazy_open,
 	.part = lazy_part,

@@ -66,6 +66,12 @@ static bool is_dir(const struct bfs_node *node)
 	return node->kind == KIND_DIR || node->kind == KIND_CHUNKS;
 }
 
+static bool raw_keeps(struct bfs_file *file, const struct bfs_node *node)
+{
+	(void)file;
+	return node->kind != KIND_FRAME;
+}
+
 static void raw_stat(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr)
 {
@@ -105,6 +111,7 @@ const struct bfs_view bfs_view_raw = {
 	.lookup = raw_lookup,
 	.list = raw_list,
 	.is_dir = is_dir,
+	.keeps = raw_keeps,
 	.stat = raw_stat,
 	.open = raw_open,
 	.part = raw_part,

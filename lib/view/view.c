@@ -510,6 +510,13 @@ void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		row->stat(file, node, ret_attr);
 }
 
+bool bfs_file_keeps(struct bfs_file *file, const struct bfs_node *node)
+{
+	const struct bfs_view *row = find_row(file, node);
+
+	return row && row->keeps && row->keeps(file, node);
+}
+
 bool bfs_file_is_dir(struct bfs_file *file, const struct bfs_node *node)
 {
 	const struct bfs_view *row = find_row(file, node);

@@ -99,6 +99,9 @@ struct bfs_view {
 	/* Whether an entry is a directory; NULL: stat tells. For views of
 	 * many entries, whose sizes would have to be looked for. */
 	bool (*is_dir)(const struct bfs_node *node);
+	/* Whether an entry keeps the bytes it has, with more behind them at
+	 * most, when chunks are appended to the frame; NULL: none does. */
+	bool (*keeps)(struct bfs_file *file, const struct bfs_node *node);
 	/* Never fails: a size that cannot be known is 0, and then open does. */
 	void (*stat)(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr);
@@ -150,6 +153,7 @@ bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
 void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		   struct bfs_attr *ret_attr);
 bool bfs_file_is_dir(struct bfs_file *file, const struct bfs_node *node);
+bool bfs_file_keeps(struct bfs_file *file, const struct bfs_node *node);
 enum bfs_err bfs_file_open(struct bfs_file *file, const struct bfs_node *node,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 """A source that changes while it is mounted: old bytes, new bytes or an
 error, and never a mixture."""
 import errno
+import json
 import os
 import time
 
@@ -221,6 +222,8 @@ def the_single_file_of_a_mount_may_change_too(work):
 
 def an_unchanged_frame_keeps_the_kernels_pages(work):
     source = make_source(work)
+    # What was just written is read once more.
+    os.utime(source + "/a.b2frame", (1e9, 1e9))
     with Mount(work, source, TIMEOUT) as mount:
         data = mount.path("a.b2frame/data.bin")
         equal(harness.read(data) == OLD, True)
@@ -241,12 +244,141 @@ def an_unchanged_frame_keeps_the_kernels_pages(work):
         equal(got == OLD, True, "cached bytes")
 
 
+MORE = samples.noise(4 << 20, 5)
+LARGE = 1 << 16
+
+
+def make_growing(work, count):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    path = source + "/a.b2frame"
+    harness.write(path, samples.frame(MORE[:count * LARGE], LARGE))
+    time.sleep(0.05)
+    return source, path
+
+
+def a_frame_that_grows_keeps_its_files_and_what_was_read(work):
+    source, path = make_growing(work, 50)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        chunk = mount.path("a.b2frame/chunks/0000000007")
+        equal(harness.read(data) == MORE[:50 * LARGE], True, "bytes")
+        before = os.stat(data), os.stat(chunk)
+        known = mount.counts()["rchar"]
+        for count in (51, 53, 54):
+            samples.grow(path, MORE[:count * LARGE], LARGE)
+            settle()
+            equal(os.stat(data).st_size, count * LARGE, "size")
+            equal(harness.read(data) == MORE[:count * LARGE], True, "bytes")
+            equal(len(os.listdir(mount.path("a.b2frame/chunks"))), count)
+            time.sleep(0.05)
+        equal(harness.read(chunk) == MORE[7 * LARGE:8 * LARGE], True)
+        equal((os.stat(data).st_ino, os.stat(chunk).st_ino),
+              (before[0].st_ino, before[1].st_ino), "inode numbers")
+        # Five chunks at most were new, the last of them perhaps twice.
+        grown = mount.counts()["rchar"] - known
+        assert grown < 12 * LARGE, f"{grown} bytes were read"
+        info = json.loads(harness.read(mount.path("a.b2frame/info.json")))
+        equal((info["status"], info["nchunks"]), ("good", 54))
+
+
+def an_open_reader_of_a_growing_frame_reads_on(work):
+    source, path = make_growing(work, 20)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        with open(data, "rb", buffering=0) as file:
+            done = len(file.read(LARGE))
+            for count in range(21, 30):
+                samples.grow(path, MORE[:count * LARGE], LARGE)
+                settle()
+                equal(os.fstat(file.fileno()).st_size, count * LARGE)
+                while piece := file.read(LARGE):
+                    wanted = MORE[done:done + len(piece)]
+                    equal(piece == wanted, True, f"bytes at {done}")
+                    done += len(piece)
+                equal(done, count * LARGE, "bytes read")
+
+
+def a_sparse_frame_that_grows_shows_its_new_size(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    path = source + "/a.b2frame"
+    samples.write_sparse_frame(path, MORE[:10 * LARGE], LARGE)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        equal(harness.read(data) == MORE[:10 * LARGE], True, "bytes")
+        number = os.stat(data).st_ino
+        samples.write_sparse_frame(path, MORE[:12 * LARGE], LARGE)
+        settle()
+        equal(os.stat(data).st_size, 12 * LARGE, "size")
+        equal(harness.read(data) == MORE[:12 * LARGE], True, "bytes")
+        equal(os.stat(data).st_ino, number, "inode number")
+
+
+def reads_are_old_or_stale(fd, old):
+    """How many reads of a file opened before were stale."""
+    stale = 0
+    for at in range(0, len(old), 4096):
+        try:
+            got = os.pread(fd, 4096, at)
+        except OSError as error:
+            equal(error.errno, errno.ESTALE, "errno")
+            stale += 1
+        else:
+            assert got == old[at:at + 4096], f"a mixture at {at}"
+    return stale
+
+
+def a_frame_rewritten_with_more_chunks_has_not_grown(work):
+    source, path = make_growing(work, 20)
+    old = MORE[:20 * LARGE]
+    other = samples.noise(25 * LARGE, 6)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        fd = os.open(data, os.O_RDONLY)
+        equal(os.pread(fd, 5000, 0) == old[:5000], True)
+        # The same index, and more.
+        harness.write(path, samples.frame(other, LARGE))
+        equal(harness.read(data) == other, True, "new bytes")
+        assert reads_are_old_or_stale(fd, old) > 0
+        os.close(fd)
+        equal(harness.read(data) == other, True, "new bytes")
+
+
+def a_chunk_replaced_before_others_are_appended_is_seen(work):
+    source, path = make_growing(work, 20)
+    old = MORE[:20 * LARGE]
+    other = bytearray(MORE[:21 * LARGE])
+    other[7 * LARGE:8 * LARGE] = samples.noise(LARGE, 9)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        equal(harness.read(data) == old, True, "bytes")
+        fd = os.open(data, os.O_RDONLY)
+        with open(path, "r+b", buffering=0) as file:
+            at = samples.chunk_offset(7, LARGE)
+            os.pwrite(file.fileno(),
+                      samples.chunk(bytes(other[7 * LARGE:8 * LARGE])), at)
+        samples.grow(path, bytes(other), LARGE)
+        equal(harness.read(data) == bytes(other), True, "new bytes")
+        reads_are_old_or_stale(fd, old)
+        os.close(fd)
+
+
 def immutable_asks_no_more(work):
     source = make_source(work)
     with Mount(work, source, "-o", "immutable") as mount:
         data = mount.path("a.b2frame/data.bin")
         equal(harness.read(data) == OLD, True)
         equal(os.stat(data).st_size, len(OLD))
+        before = mount.counts()["syscw"]
+        for _ in range(100):
+            os.stat(data)
+            os.listdir(mount.path("a.b2frame"))
+        # Listings alone: two answers, and one for their end.
+        assert mount.counts()["syscw"] - before <= 450
+        harness.write(source + "/a.b2frame", samples.frame(NEW, CHUNK))
+        time.sleep(0.1)
+        equal(os.stat(data).st_size, len(OLD), "size as promised")
 
 
 if __name__ == "__main__":
@@ -264,5 +396,10 @@ if __name__ == "__main__":
         a_replaced_folder_is_followed,
         the_single_file_of_a_mount_may_change_too,
         an_unchanged_frame_keeps_the_kernels_pages,
+        a_frame_that_grows_keeps_its_files_and_what_was_read,
+        an_open_reader_of_a_growing_frame_reads_on,
+        a_sparse_frame_that_grows_shows_its_new_size,
+        a_frame_rewritten_with_more_chunks_has_not_grown,
+        a_chunk_replaced_before_others_are_appended_is_seen,
         immutable_asks_no_more,
     ])

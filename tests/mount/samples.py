@@ -109,6 +109,20 @@ def holey_array():
                     False, array_layer([8], [2], [2], b"|u1"))
 
 
+def grow(path, data, chunk_len):
+    """Makes a frame of the first chunks of data one of all of them, in the
+    steps of C-Blosc2: chunks and index over the old index, then the header,
+    then the trailer."""
+    whole, tail = frame(data, chunk_len), len(trailer())
+    with open(path, "r+b", buffering=0) as file:
+        start = HEADER_LEN
+        os.lseek(file.fileno(), 0x27, os.SEEK_SET)
+        start += struct.unpack(">q", file.read(8))[0]
+        os.pwrite(file.fileno(), whole[start:-tail], start)
+        os.pwrite(file.fileno(), whole[:HEADER_LEN], 0)
+        os.pwrite(file.fileno(), whole[-tail:], len(whole) - tail)
+
+
 def write_sparse_frame(folder, data, chunk_len):
     """A frame that is a directory: one file for each chunk."""
     chunks = cut(data, chunk_len, None)

@@ -60,7 +60,7 @@ uint8_t *arrays_make_big(struct build *out, enum build_codec codec, int delta)
 
 bool arrays_have_block(struct bfs_array *array, uint64_t chunk, uint64_t block)
 {
-	struct bfs_cache_key key = { array->gen, chunk, block };
+	struct bfs_cache_key key = { array->kin_gen, chunk, block };
 
 	return bfs_cache_has(array->engine->cache, &key);
 }
