@@ -15,6 +15,16 @@ def mount(*words):
     subprocess.run(["mount", *words], check=True, timeout=20)
 
 
+def leave_others():
+    """Copies of others' mounts would keep their daemons from ending."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        points = [line.split()[4] for line in mounts
+                  if line.split(" - ")[1].startswith("fuse.bloscfs ")]
+    for point in points:
+        subprocess.run(["umount", "--lazy", point], check=False, timeout=20,
+                       stderr=subprocess.DEVNULL)
+
+
 def enter():
     """Mounts of ours that nobody else sees. Distributions let everybody
     open /dev/fuse; where this machine does not, the namespace does."""
@@ -30,6 +40,7 @@ def enter():
         if any(" shared:" in line for line in open("/proc/self/mountinfo")):
             return
     OWN = True
+    leave_others()
     device = os.stat("/dev/fuse")
     mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", "/mnt")
     os.mknod("/mnt/fuse", stat.S_IFCHR | 0o666, device.st_rdev)
