@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* One write takes less. */
+#define WRITE_NS 5000000
 /* A writer that pauses for longer than this has stopped half-way. */
 #define WRITER_NS 10000000
 #define WRITER_TRIES 20
@@ -219,6 +221,26 @@ static int open_file(struct daemon *daemon, const char *path,
 	return -bloscfs_err_errno(err);
 }
 
+/* Waits for a write that is under way: its bytes come after its date. Who
+ * writes all the time is not waited for. */
+static void let_write(struct daemon *daemon, const char *path)
+{
+	const struct timespec moment = { .tv_nsec = WRITE_NS };
+	struct src_stat st;
+	int64_t age;
+
+	for (int i = 0; i < WRITER_TRIES; i++) {
+		age = src_now();
+		if (src_stat(&daemon->src, -1, path, &st))
+			return;
+		age -= st.mtime_sec * 1000000000 + st.mtime_nsec;
+		/* Another machine's clock may be ahead. */
+		if (age > WRITE_NS || age < -INT64_C(1000000000))
+			return;
+		nanosleep(&moment, NULL);
+	}
+}
+
 static int open_once(struct daemon *daemon, const char *path,
 		     struct opened *opened, struct bloscfs_diag *why)
 {
@@ -258,6 +280,8 @@ int look_open(struct daemon *daemon, const char *path,
 	int status, tries = 0;
 
 	for (;;) {
+		if (!daemon->opts->immutable)
+			let_write(daemon, path);
 		status = open_once(daemon, path, &opened, why);
 		if (status || ++tries == WRITER_TRIES ||
 		    !is_being_written(daemon, path, &opened))

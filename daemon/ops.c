@@ -56,7 +56,7 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 			   const struct src_stat *st, bool open, uint64_t ino,
 			   struct stat *attr)
 {
-	struct bloscfs_attr entry = node->entry.attr;
+	struct bloscfs_attr entry = tree_entry_attr(&daemon->tree, node);
 	struct frame *frame;
 	int status = 0;
 
@@ -65,6 +65,7 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 			 look_frame(daemon, node, &frame) : -ESTALE;
 		if (!status) {
 			bloscfs_stat(frame->file, &node->entry.node, &entry);
+			tree_note_attr(&daemon->tree, node, &entry);
 			tree_put_frame(&daemon->tree, frame);
 		}
 	}
@@ -486,6 +487,20 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 	       send_gathered(req, handle, frame, buf, len, off, why);
 }
 
+/* An old opening that is too short for a file which has grown since: a short
+ * answer would become zeros. */
+static bool ends_too_early(struct daemon *daemon, const struct handle *handle,
+			   struct frame *frame, uint64_t end)
+{
+	struct bloscfs_attr attr, last;
+
+	if (!atomic_load(&frame->replaced))
+		return false;
+	bloscfs_stat(frame->file, &handle->node->entry.node, &attr);
+	last = tree_entry_attr(&daemon->tree, handle->node);
+	return attr.size < end && attr.size < last.size;
+}
+
 /* A source that has only grown is read on from its next opening. */
 static enum bloscfs_err read_frame(fuse_req_t req, struct daemon *daemon,
 				   struct handle *handle, void *buf,
@@ -498,7 +513,10 @@ static enum bloscfs_err read_frame(fuse_req_t req, struct daemon *daemon,
 
 	for (int i = 0; i < MAX_FOLLOWED && again; i++) {
 		frame = handle_frame(daemon, handle);
-		err = send_pieces(req, handle, frame, buf, len, off, why);
+		err = ends_too_early(daemon, handle, frame,
+				     (uint64_t)off + len) ?
+		      BLOSCFS_ERR_CHANGED :
+		      send_pieces(req, handle, frame, buf, len, off, why);
 		again = err == BLOSCFS_ERR_CHANGED &&
 			handle_follow(daemon, handle, frame);
 		tree_put_frame(&daemon->tree, frame);

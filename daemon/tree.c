@@ -497,6 +497,13 @@ static bool is_same_entry(const struct node *container, const struct entry *a,
 	       goes_on(container, a, b->version);
 }
 
+/* Whether it is a directory never changes, and is read without the lock. */
+static void set_sizes(struct node *node, const struct bloscfs_attr *attr)
+{
+	node->entry.attr.size = attr->size;
+	node->entry.attr.stored = attr->stored;
+}
+
 int tree_enter_entry(struct tree *tree, struct node *parent,
 		     const char *name, const struct entry *entry,
 		     uint64_t *ret_id, uint64_t *ret_ino)
@@ -517,6 +524,7 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 	}
 	if (node) {
 		node->n_lookups++;
+		set_sizes(node, &entry->attr);
 	} else {
 		node = add_node(tree, parent, name, NODE_ENTRY);
 		if (node) {
@@ -632,6 +640,24 @@ bool tree_is_current(struct tree *tree, struct node *entry)
 	current = container->version == entry->entry.version;
 	pthread_mutex_unlock(&tree->lock);
 	return current;
+}
+
+struct bloscfs_attr tree_entry_attr(struct tree *tree, struct node *entry)
+{
+	struct bloscfs_attr attr;
+
+	pthread_mutex_lock(&tree->lock);
+	attr = entry->entry.attr;
+	pthread_mutex_unlock(&tree->lock);
+	return attr;
+}
+
+void tree_note_attr(struct tree *tree, struct node *entry,
+		    const struct bloscfs_attr *attr)
+{
+	pthread_mutex_lock(&tree->lock);
+	set_sizes(entry, attr);
+	pthread_mutex_unlock(&tree->lock);
 }
 
 bool tree_holds(struct tree *tree, struct node *entry,

@@ -48,7 +48,7 @@ struct frame;
 
 struct entry {
 	struct bloscfs_node node;
-	struct bloscfs_attr attr;
+	struct bloscfs_attr attr;	/* sizes grow, under the lock */
 	uint64_t number;	/* bloscfs_node_id */
 	uint32_t version;	/* of the container's node */
 	bool keeps;		/* bloscfs_keeps */
@@ -170,6 +170,10 @@ void tree_stat(struct tree *tree, struct node *node, struct src_stat *ret_st,
 	       uint64_t *ret_ino, bool *ret_open);
 /* Whether an entry belongs to its container's present version. */
 bool tree_is_current(struct tree *tree, struct node *entry);
+/* An entry's attributes as they were last seen. */
+struct bloscfs_attr tree_entry_attr(struct tree *tree, struct node *entry);
+void tree_note_attr(struct tree *tree, struct node *entry,
+		    const struct bloscfs_attr *attr);
 /* Whether an entry's bytes are in this opening of its container. */
 bool tree_holds(struct tree *tree, struct node *entry,
 		const struct frame *frame);

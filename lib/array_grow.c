@@ -151,8 +151,7 @@ void bfs_kin_note(struct bfs_array *a, uint64_t id,
 		  const struct bfs_plan *plan)
 {
 	if (a->digested && id < a->frame->n_chunks)
-		atomic_store_explicit(&a->prints[id], plan->chunk->print | 1,
-				      memory_order_relaxed);
+		atomic_store(&a->prints[id], plan->chunk->print | 1);
 }
 
 static bool can_grow(const struct bfs_frame *f)
@@ -234,8 +233,7 @@ static bool same_chunks(struct bfs_array *newer, const struct bfs_array *older)
 		    BFS_OK || digest != older->digest)
 		return false;
 	for (i = 0; i < n; i++) {
-		print = atomic_load_explicit(&older->prints[i],
-					     memory_order_relaxed);
+		print = atomic_load(&older->prints[i]);
 		if (print && (read_print(newer, i, &now) != BFS_OK ||
 			      now != print))
 			return false;

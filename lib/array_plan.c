@@ -168,6 +168,23 @@ static enum bfs_err make_plan(struct bfs_array *a, uint64_t id,
 	return BFS_OK;
 }
 
+/* Whoever opens the frame after a change sees the note, or else we see the
+ * change. */
+static enum bfs_err note_plan(struct bfs_array *a, uint64_t id,
+			      const struct bfs_plan *plan,
+			      struct bfs_diag *diag)
+{
+	enum bfs_err err;
+
+	if (!a->digested)
+		return BFS_OK;
+	bfs_kin_note(a, id, plan);
+	err = bfs_source_check(a->frame->source, diag);
+	if (err != BFS_OK)
+		bfs_chunk_unref(plan->chunk);
+	return err;
+}
+
 enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 				 struct bfs_plan *ret_plan,
 				 struct bfs_diag *diag)
@@ -185,11 +202,10 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 	err = make_plan(a, id, &plan, diag);
 	if (err == BFS_OK)
 		bfs_kin_place(a, id, &plan, has ? &known : NULL);
-	if (err == BFS_OK)
-		bfs_kin_note(a, id, &plan);
 	if (has)
 		bfs_chunk_unref(known.chunk);
 	BFS_TRY(err);
+	BFS_TRY(note_plan(a, id, &plan, diag));
 	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
 				  memory_order_relaxed);
 	bfs_plans_put(a->engine, owner, id, &plan);
