@@ -364,6 +364,23 @@ def a_chunk_replaced_before_others_are_appended_is_seen(work):
         os.close(fd)
 
 
+def what_grew_and_was_then_rewritten_shows_no_zeros_and_no_end(work):
+    source, path = make_growing(work, 20)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        fd = os.open(data, os.O_RDONLY)
+        equal(os.pread(fd, 100, 0) == MORE[:100], True)
+        samples.grow(path, MORE[:25 * LARGE], LARGE)
+        settle()
+        equal(os.stat(data).st_size, 25 * LARGE, "size")
+        harness.write(path, samples.frame(samples.noise(9 * LARGE, 6),
+                                          LARGE))
+        settle()
+        equal(os.fstat(fd).st_size, 25 * LARGE, "size to who has it open")
+        assert reads_are_old_or_stale(fd, MORE[:25 * LARGE]) > 0
+        os.close(fd)
+
+
 def immutable_asks_no_more(work):
     source = make_source(work)
     with Mount(work, source, "-o", "immutable") as mount:
@@ -401,5 +418,6 @@ if __name__ == "__main__":
         a_sparse_frame_that_grows_shows_its_new_size,
         a_frame_rewritten_with_more_chunks_has_not_grown,
         a_chunk_replaced_before_others_are_appended_is_seen,
+        what_grew_and_was_then_rewritten_shows_no_zeros_and_no_end,
         immutable_asks_no_more,
     ])
