@@ -30,6 +30,8 @@ _Static_assert(BFS_ARRAY_LEN(bfs_views) <= 32, "views are bits of 32");
 
 #define MAX_ROOTS 8
 #define INFO_NAME "info.json"
+#define LISTING_MAX (UINT32_C(1) << 20)
+#define LISTING_ENTRY 160	/* bytes, with attributes */
 
 /* ---- which views are on ---------------------------------------------- */
 
@@ -498,6 +500,18 @@ bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
 	return row && row->list && row->list(file, dir, pos, name, ret_node);
 }
 
+/* C libraries list a directory in pieces of st_blksize: entries of a folder
+ * per chunk come in few and large ones. */
+static uint32_t listing_len(const struct bfs_file *file)
+{
+	uint64_t n = file->array->frame->n_chunks;
+	uint32_t len = 4096;
+
+	while (len < LISTING_MAX && len / LISTING_ENTRY < n)
+		len *= 2;
+	return len;
+}
+
 void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		   struct bfs_attr *ret_attr)
 {
@@ -508,6 +522,8 @@ void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		ret_attr->is_dir = true;
 	else if (row)
 		row->stat(file, node, ret_attr);
+	if (row && row->is_dir && ret_attr->is_dir)
+		ret_attr->blksize = listing_len(file);
 }
 
 bool bfs_file_keeps(struct bfs_file *file, const struct bfs_node *node)
