@@ -5,14 +5,14 @@
 mount.py --frame FRAME [--other NAME=FILE ...] [--dir NAME=DIR ...]
          [-r ROUNDS] [-o OPTION ...] [--short] [TEST ...]
 
-BLOSCFS names the program, which mounts FRAME once, with a cache of 16 MiB if no
--o cache_size= says otherwise: FRAME must be a good deal more than that.
-NAME=FILE is the same content in another filesystem. Before a cold test the
-kernel's pages of the file are dropped, on all sides alike; compressed files
-stay in the page cache. For ls, ls_long, stat and open_read the entries of
-FRAME's chunks/ are taken, and those of NAME=DIR, and names are dropped too,
-which only root may do. RUN, as in RUN="chrt -r 1", goes before the daemon's
-command; this program takes its priority from whoever starts it.
+BLOSCFS and BENCH_READ name the programs. The first mounts FRAME once, with a
+cache of 16 MiB if no -o cache_size= says otherwise: FRAME must be a good deal
+more than that. NAME=FILE is the same content in another filesystem. Before a
+cold test the kernel's pages of the file are dropped, on all sides alike;
+compressed files stay in the page cache. For ls, ls_long, stat and open_read
+the entries of FRAME's chunks/ are taken, and those of NAME=DIR, and names are
+dropped too, which only root may do. RUN, as in RUN="chrt -r 1", goes before
+the commands of the daemon and of the reader.
 
 Each round runs each test on each side in turn. One line of TSV a test:
 medians, smallest and largest, and the median of the rounds' ratios of ours
@@ -20,7 +20,6 @@ to each other. Random reads stop at an eighth of the pages, as later ones
 would find theirs in the page cache.
 """
 import argparse
-import mmap
 import os
 import random
 import signal
@@ -31,6 +30,7 @@ import tempfile
 import time
 
 BLOSCFS = os.environ.get("BLOSCFS", "bloscfs")
+BENCH_READ = os.environ.get("BENCH_READ", "bench-read")
 RUN = os.environ.get("RUN", "").split()
 PAGE = 4096
 SECONDS = 0.5
@@ -132,98 +132,20 @@ class Other:
         return self.entries
 
 
-def read_all(path, size, flags=0, first=0, step=1):
-    """GB/s of reading every step-th piece, in order."""
-    fd = os.open(path, os.O_RDONLY | flags)
-    length = os.fstat(fd).st_size
-    buf = mmap.mmap(-1, size)
-    done = 0
-    begin = time.perf_counter()
-    for off in range(first * size, length, step * size):
-        done += os.preadv(fd, [buf], off)
-    took = time.perf_counter() - begin
-    os.close(fd)
-    return done / took / 1e9
+def measured(test, path, *options):
+    """What bench-read says."""
+    out = subprocess.run([*RUN, BENCH_READ, *map(str, options), test, path],
+                         check=True, stdout=subprocess.PIPE).stdout
+    return float(out)
 
 
-def in_children(jobs, work):
-    """Runs work(i) in that many processes at once; their results."""
-    pipes = []
-    for i in range(jobs):
-        ours, theirs = os.pipe()
-        if os.fork() == 0:
-            os.write(theirs, str(work(i)).encode())
-            os._exit(0)
-        os.close(theirs)
-        pipes.append(ours)
-    results = []
-    for pipe in pipes:
-        results.append(float(os.read(pipe, 64)))
-        os.close(pipe)
-        os.wait()
-    return results
+def read_all(path, kib=128, *options):
+    return measured("seq", path, "-b", kib, *options)
 
 
-def read_halves(path):
-    """GB/s of two readers, each with its half of the file."""
-    length = os.stat(path).st_size
-    half = length // 2 // PAGE * PAGE
-
-    def work(i):
-        fd = os.open(path, os.O_RDONLY)
-        buf = mmap.mmap(-1, 1 << 17)
-        for off in range(i * half, (i + 1) * half, 1 << 17):
-            os.preadv(fd, [buf], off)
-        return 0
-
-    begin = time.perf_counter()
-    in_children(2, work)
-    return 2 * half / (time.perf_counter() - begin) / 1e9
-
-
-def read_randomly(path, jobs, seed, cap=True):
-    """Reads of 4 KiB a second."""
-    pages = os.stat(path).st_size // PAGE
-    most = max(1, pages // 8 // jobs) if cap else 1 << 40
-
-    def work(i):
-        draw = random.Random(seed * 100 + i)
-        fd = os.open(path, os.O_RDONLY)
-        buf = bytearray(PAGE)
-        n = 0
-        begin = time.perf_counter()
-        end = begin + SECONDS
-        while n < most and time.perf_counter() < end:
-            os.preadv(fd, [buf], draw.randrange(pages) * PAGE)
-            n += 1
-        return n / (time.perf_counter() - begin)
-
-    return sum(in_children(jobs, work))
-
-
-def read_mapped(path):
-    """GB/s of copying the mapped file, in order."""
-    with open(path, "rb") as file:
-        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
-            begin = time.perf_counter()
-            for off in range(0, len(pages), 1 << 20):
-                _ = pages[off:off + (1 << 20)]
-            return len(pages) / (time.perf_counter() - begin) / 1e9
-
-
-def touch_mapped(path, seed):
-    """Random pages touched a second."""
-    draw = random.Random(seed)
-    with open(path, "rb") as file:
-        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
-            pages.madvise(mmap.MADV_RANDOM)
-            count = len(pages) // PAGE
-            n, begin = 0, time.perf_counter()
-            end = begin + SECONDS
-            while n < count // 8 and time.perf_counter() < end:
-                _ = pages[draw.randrange(count) * PAGE]
-                n += 1
-            return n / (time.perf_counter() - begin)
+def read_randomly(path, jobs, seed, *options):
+    return measured("rand", path, "-j", jobs, "-r", seed, "-s", SECONDS,
+                    *options)
 
 
 def slice_array(path, axis):
@@ -244,76 +166,35 @@ def slice_array(path, axis):
     return n / (time.perf_counter() - begin)
 
 
-def list_names(path):
-    begin = time.perf_counter()
-    n = len(os.listdir(path))
-    return n / (time.perf_counter() - begin)
-
-
-def list_long(path):
-    begin = time.perf_counter()
-    with os.scandir(path) as entries:
-        n = sum(1 for entry in entries
-                if entry.stat(follow_symlinks=False).st_size >= 0)
-    return n / (time.perf_counter() - begin)
-
-
-def stat_entries(path):
-    names = os.listdir(path)
-    fd = os.open(path, os.O_RDONLY)
-    begin = time.perf_counter()
-    for name in names:
-        os.stat(name, dir_fd=fd)
-    took = time.perf_counter() - begin
-    os.close(fd)
-    return len(names) / took
-
-
-def open_and_read(path, jobs):
-    """Files opened, read to 4 KiB and closed a second."""
-    names = os.listdir(path)
-
-    def work(i):
-        buf = bytearray(PAGE)
-        fd = os.open(path, os.O_RDONLY)
-        mine = names[i::jobs]
-        begin = time.perf_counter()
-        for name in mine:
-            file = os.open(name, os.O_RDONLY, dir_fd=fd)
-            os.readv(file, [buf])
-            os.close(file)
-        return len(mine) / (time.perf_counter() - begin)
-
-    return sum(in_children(jobs, work))
-
-
 def warmed(path):
-    read_all(path, 1 << 20)
+    read_all(path, 1024)
     return path
 
 
 # name: (unit, cold, what it is done to, how)
 TESTS = {
-    "seq_cold": ("GB/s", True, "file", lambda p, s: read_all(p, 1 << 17)),
+    "seq_cold": ("GB/s", True, "file", lambda p, s: read_all(p)),
     "seq_direct": ("GB/s", True, "file",
-                   lambda p, s: read_all(p, 1 << 20, os.O_DIRECT)),
-    "seq_warm": ("GB/s", False, "file",
-                 lambda p, s: read_all(warmed(p), 1 << 17)),
-    "two_cold": ("GB/s", True, "file", lambda p, s: read_halves(p)),
+                   lambda p, s: read_all(p, 1024, "-d")),
+    "seq_warm": ("GB/s", False, "file", lambda p, s: read_all(warmed(p))),
+    "two_cold": ("GB/s", True, "file",
+                 lambda p, s: read_all(p, 128, "-j", 2)),
     "rand1": ("/s", True, "file", lambda p, s: read_randomly(p, 1, s)),
     "rand4": ("/s", True, "file", lambda p, s: read_randomly(p, 4, s)),
     "rand16": ("/s", True, "file", lambda p, s: read_randomly(p, 16, s)),
     "rand_warm": ("/s", False, "file",
-                  lambda p, s: read_randomly(warmed(p), 1, s, False)),
-    "mmap_cold": ("GB/s", True, "file", lambda p, s: read_mapped(p)),
-    "mmap_rand": ("/s", True, "file", touch_mapped),
+                  lambda p, s: read_randomly(warmed(p), 1, s, "-w")),
+    "mmap_cold": ("GB/s", True, "file", lambda p, s: measured("mmap", p)),
+    "mmap_rand": ("/s", True, "file",
+                  lambda p, s: measured("touch", p, "-r", s, "-s", SECONDS)),
     "slice_rows": ("/s", True, "npy", lambda p, s: slice_array(p, 0)),
     "slice_columns": ("/s", True, "npy", lambda p, s: slice_array(p, 1)),
-    "ls": ("/s", True, "folder", lambda p, s: list_names(p)),
-    "ls_long": ("/s", True, "folder", lambda p, s: list_long(p)),
-    "stat": ("/s", False, "folder", lambda p, s: stat_entries(p)),
-    "open_read": ("/s", True, "folder", lambda p, s: open_and_read(p, 1)),
-    "open_read2": ("/s", True, "folder", lambda p, s: open_and_read(p, 2)),
+    "ls": ("/s", True, "folder", lambda p, s: measured("ls", p)),
+    "ls_long": ("/s", True, "folder", lambda p, s: measured("lsl", p)),
+    "stat": ("/s", True, "folder", lambda p, s: measured("stat", p)),
+    "open_read": ("/s", True, "folder", lambda p, s: measured("open", p)),
+    "open_read2": ("/s", True, "folder",
+                   lambda p, s: measured("open", p, "-j", 2)),
 }
 
 
