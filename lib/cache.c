@@ -29,6 +29,7 @@
 #define DEFAULT_BUDGET ((uint64_t)256 << 20)
 #define GAP_PART 16		/* of the budget may be free slots */
 #define N_NEAR 2		/* classes: up to a quarter longer */
+#define DRAINED_PART 4		/* of the budget may be consumed blocks */
 #define BATCH 256		/* slots handled before others get the lock */
 
 #ifndef SYS_futex
@@ -223,6 +224,11 @@ static struct bfs_slot *find_slot(struct bfs_cache *cache, unsigned cls,
 {
 	struct bfs_slot *slot;
 
+	/* What was consumed lies in the kernel's pages: beyond a little it
+	 * makes room before memory is taken for more. */
+	if (bfs_queues_drained_len(&cache->queues) >
+	    cache->arena.budget_len / DRAINED_PART)
+		(void)!evict_for(cache, cls);
 	do {
 		slot = take_slot(cache, cls, len);
 		if (slot)

@@ -67,4 +67,10 @@ struct bfs_slot *bfs_queues_evict_first(struct bfs_queues *queues,
 /* A list that has all slots of a generation, and others, by of_gen. */
 struct bfs_link *bfs_queues_gen(struct bfs_queues *queues, uint64_t gen);
 
+/* Bytes of consumed blocks that are still there. */
+static inline uint64_t bfs_queues_drained_len(const struct bfs_queues *queues)
+{
+	return queues->queues[BFS_QUEUE_DRAINED].held_len;
+}
+
 #endif

@@ -350,6 +350,26 @@ static void consumed_blocks_leave_first(void **state)
 	bfs_cache_free(cache);
 }
 
+static void consumed_blocks_make_room_before_the_cache_grows(void **state)
+{
+	struct bfs_cache *cache = make_cache(8 * MIB);
+	uint64_t n;
+
+	(void)state;
+	for (n = 0; n < 10; n++)
+		use(cache, n, 64 * KIB);
+	for (n = 10; n < 110; n++) {
+		use(cache, n, 64 * KIB);
+		consume(cache, n, 64 * KIB);
+	}
+	assert_int_equal(count_there(cache, 0, 10), 10);
+	assert_true(count_there(cache, 10, 110) >= 30);
+	/* A quarter of the budget, what is not consumed, and the newcomer. */
+	assert_true(get_stats(cache).held_len <=
+		    2 * MIB + 13 * (64 * KIB + 4096));
+	bfs_cache_free(cache);
+}
+
 /* A scan that takes every block in `pieces` looks, ending at `end`. */
 static void scan(struct bfs_cache *cache, uint64_t first, uint64_t end,
 		 unsigned pieces)
@@ -638,6 +658,7 @@ int main(void)
 		TEST(block_beyond_the_budget_is_served_and_leaves),
 		TEST(pins_beyond_the_budget_are_given_and_made_good),
 		TEST(consumed_blocks_leave_first),
+		TEST(consumed_blocks_make_room_before_the_cache_grows),
 		TEST(hot_blocks_survive_a_scan),
 		TEST(scan_does_not_stay_hot),
 		TEST(steady_misses_touch_no_fresh_pages),
