@@ -498,6 +498,16 @@ static enum bfs_err gather_piece(struct bfs_array *a,
 	return BFS_OK;
 }
 
+/* Whether the items of an array lie in its chunks as they do in the file: it
+ * has one dimension, or its chunks and blocks are whole rows, and blocks
+ * leave no padding between the chunks. */
+static bool is_in_order(const struct bfs_array *a)
+{
+	return a->nd.n == 1 && !a->plain &&
+	       a->nd.chunk[0] == a->nd.chunk_len &&
+	       (uint64_t)a->frame->chunksize == a->nd.chunk_len;
+}
+
 static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,
 			      uint64_t off, void *buf, size_t len,
 			      struct bfs_pieces *pieces, struct bfs_diag *diag)
@@ -507,7 +517,7 @@ static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,
 		return gather_piece(a, s, off, buf, len, pieces, diag);
 	switch (s->kind) {
 	case BFS_STREAM_DATA:
-		if (!a->has_nd)
+		if (!a->has_nd || is_in_order(a))
 			return pin_joined(a, off, buf, len, pieces, diag);
 		break;
 	case BFS_STREAM_JOINED:

@@ -30,6 +30,7 @@ struct job {
 	uint64_t number;		/* of the reader */
 	struct bfs_stream stream;
 	uint64_t stream_len;
+	bool in_order;			/* and not in steps, by now */
 };
 
 void bfs_ahead_init(struct bfs_ahead *ahead)
@@ -48,6 +49,24 @@ void bfs_ahead_release(struct bfs_ahead *ahead)
 	pthread_mutex_destroy(&ahead->lock);
 }
 
+/* The plan of a chunk that will be read whole before long: when it is met
+ * first, the system is told to fetch its bytes meanwhile. */
+static bool find_plan(struct bfs_array *a, uint64_t id, struct bfs_plan *plan)
+{
+	bool known = bfs_array_knows_plan(a, id);
+	struct bfs_source *source;
+
+	if (bfs_array_find_plan(a, id, plan, NULL) != BFS_OK)
+		return false;
+	if (!known && plan->span.special == BFS_CHUNK_BLOCKS &&
+	    bfs_array_source(a, id, plan, &source, NULL) == BFS_OK) {
+		bfs_source_will_need(source, plan->span.off,
+				     plan->chunk->head.cbytes);
+		bfs_source_unref(source);
+	}
+	return true;
+}
+
 static void fetch_linear(struct bfs_array *a, uint64_t id, uint32_t pos,
 			 size_t len)
 {
@@ -55,7 +74,7 @@ static void fetch_linear(struct bfs_array *a, uint64_t id, uint32_t pos,
 	struct bfs_plan plan;
 	uint32_t k, last;
 
-	if (bfs_array_find_plan(a, id, &plan, NULL) != BFS_OK)
+	if (!find_plan(a, id, &plan))
 		return;
 	if (bfs_inside(pos, len, plan.chunk->head.nbytes) && len > 0 &&
 	    plan.chunk->head.kind != BFS_CHUNK_ZEROS &&
@@ -99,7 +118,9 @@ static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 }
 
 /* Fetches what a walk that has set out comes by. */
-static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk)
+/* whole: all of the chunks will be read before long. */
+static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk,
+			bool whole)
 {
 	struct bfs_nd_piece piece;
 	struct bfs_cache_pin pin;
@@ -115,7 +136,9 @@ static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk)
 
 		if (bfs_cache_has(a->engine->cache, &key))
 			continue;
-		if (bfs_array_find_plan(a, piece.chunk, &plan, NULL))
+		if (whole ? !find_plan(a, piece.chunk, &plan) :
+			    bfs_array_find_plan(a, piece.chunk, &plan, NULL) !=
+			    BFS_OK)
 			return;
 		if (k < plan.chunk->head.n_blocks &&
 		    plan.chunk->head.kind != BFS_CHUNK_ZEROS &&
@@ -141,7 +164,7 @@ static void run_tiles(struct job *j, uint64_t off, uint64_t last)
 				      last - off);
 	else
 		bfs_nd_walk_init(&walk, &a->nd, off, last - off);
-	fetch_tiles(a, &walk);
+	fetch_tiles(a, &walk, j->in_order);
 }
 
 /* What is worth decoding next: an eighth of the cache at most. */
@@ -206,7 +229,8 @@ static bool next_step(struct job *j, uint64_t *ret_off, uint64_t *ret_last)
 
 	pthread_mutex_lock(&ahead->lock);
 	same = r->number == j->number;
-	if (same && bfs_reader_is_sequential(r))
+	j->in_order = same && bfs_reader_is_sequential(r);
+	if (j->in_order)
 		more = next_in_order(j, r, ret_off, ret_last);
 	else if (same && bfs_reader_is_stepping(r))
 		more = next_in_steps(j, r, ret_off, ret_last);
@@ -241,7 +265,8 @@ static void start_job(struct bfs_array *a, struct bfs_reader *r,
 	struct job *j = bfs_alloc(sizeof(*j));
 
 	if (j) {
-		*j = (struct job){ a, r, number, *stream, stream_len };
+		*j = (struct job){ a, r, number, *stream, stream_len,
+				    false };
 		if (bfs_pool_submit(a->engine->pool, run_job, j))
 			return;
 		bfs_free(j);
@@ -258,7 +283,8 @@ static void start_job(struct bfs_array *a, struct bfs_reader *r,
 static bool wants_job(const struct bfs_array *a, const struct bfs_reader *r,
 		      uint64_t stream_len)
 {
-	if (r->busy)
+	/* A single CPU has no time to be ahead. */
+	if (r->busy || a->engine->n_threads < 2)
 		return false;
 	if (bfs_reader_is_sequential(r))
 		return r->next < stream_len &&
@@ -318,7 +344,7 @@ static void run_share(void *arg)
 
 	bfs_nd_walk_init(&walk, &share->array->nd, share->off,
 			 share->last - share->off);
-	fetch_tiles(share->array, &walk);
+	fetch_tiles(share->array, &walk, false);
 	end_share(share->array);
 	bfs_free(share);
 }

@@ -185,12 +185,27 @@ static enum bfs_err note_plan(struct bfs_array *a, uint64_t id,
 	return err;
 }
 
+/* Under which generation a plan is kept. */
+static uint64_t owner_of(const struct bfs_array *a, uint64_t id)
+{
+	return id & (BFS_VLMETA_ID | BFS_META_ID) ? a->gen : a->kin_gen;
+}
+
+bool bfs_array_knows_plan(struct bfs_array *a, uint64_t id)
+{
+	struct bfs_plan known;
+
+	if (!bfs_plans_get(a->engine, owner_of(a, id), id, &known))
+		return false;
+	bfs_chunk_unref(known.chunk);
+	return known.opening == a->gen;
+}
+
 enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 				 struct bfs_plan *ret_plan,
 				 struct bfs_diag *diag)
 {
-	uint64_t owner = id & (BFS_VLMETA_ID | BFS_META_ID) ? a->gen :
-							      a->kin_gen;
+	uint64_t owner = owner_of(a, id);
 	struct bfs_plan plan, known;
 	bool has = bfs_plans_get(a->engine, owner, id, &known);
 	enum bfs_err err;

@@ -118,6 +118,9 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *array, uint64_t id,
 				 struct bfs_plan *ret_plan,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Whether finding it would read nothing. */
+bool bfs_array_knows_plan(struct bfs_array *array, uint64_t id);
+
 /* Pins the n (<= BFS_FETCH_MAX) listed blocks of a chunk, in that order;
  * what is missing is read and decoded by the caller's thread. All or none
  * are pinned. */

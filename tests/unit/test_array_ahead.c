@@ -15,6 +15,7 @@
 #include "support/arrays.h"
 #include "support/build.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,6 +197,73 @@ static void readers_in_order_are_told_from_each_other(void **state)
 	free(out.p);
 }
 
+static void a_single_cpu_decodes_nothing_ahead(void **state)
+{
+	struct bfs_engine_options o = { .cache_len = 64 << 20,
+					.n_threads = 1 };
+	struct bfs_engine *e = NULL;
+	struct build out = { 0 };
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0);
+	struct bfs_array *a;
+
+	(void)state;
+	assert_int_equal(bfs_engine_new(&o, &e), BFS_OK);
+	a = arrays_open(e, out.p, out.len);
+	assert_int_equal(read_in_steps(e, a, data, 0, 4096, 40), 2);
+	bfs_array_close(a);
+	bfs_engine_free(e);
+	free(data);
+	free(out.p);
+}
+
+/* What the system was told of, by the one source of a test. */
+static struct {
+	struct bfs_source_ops ops;
+	pthread_mutex_t lock;
+	uint64_t off[8], len[8];
+	unsigned n;
+} told = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void hear(struct bfs_source *s, uint64_t off, uint64_t len)
+{
+	(void)s;
+	pthread_mutex_lock(&told.lock);
+	if (told.n < 8) {
+		told.off[told.n] = off;
+		told.len[told.n] = len;
+	}
+	told.n++;
+	pthread_mutex_unlock(&told.lock);
+}
+
+static void the_system_is_told_of_chunks_that_come_next(void **state)
+{
+	struct bfs_engine *e = arrays_engine(64 << 20);
+	struct build out = { 0 };
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0);
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
+	struct bfs_chunk *chunk;
+	struct bfs_span span;
+
+	(void)state;
+	told.ops = *a->frame->source->ops;
+	told.ops.will_need = hear;
+	a->frame->source->ops = &told.ops;
+	/* Within the first chunk, up to where the second is near. */
+	read_in_steps(e, a, data, 0, 4096, 6);
+	assert_int_equal(told.n, 0);
+	read_in_steps(e, a, data, ARRAYS_CHUNK - 40000, 4096, 8);
+	assert_int_equal(told.n, 1);
+	assert_int_equal(bfs_array_plan(a, 1, &chunk, &span, NULL), BFS_OK);
+	assert_int_equal(told.off[0], span.off);
+	assert_int_equal(told.len[0], chunk->head.cbytes);
+	bfs_chunk_unref(chunk);
+	bfs_array_close(a);
+	bfs_engine_free(e);
+	free(data);
+	free(out.p);
+}
+
 #define DEPTH 8
 #define HEIGHT 64
 #define WIDTH 1024
@@ -328,6 +396,8 @@ int main(void)
 		cmocka_unit_test(
 			steps_that_change_or_go_back_decode_nothing_ahead),
 		cmocka_unit_test(readers_in_order_are_told_from_each_other),
+		cmocka_unit_test(a_single_cpu_decodes_nothing_ahead),
+		cmocka_unit_test(the_system_is_told_of_chunks_that_come_next),
 		cmocka_unit_test(large_requests_are_shared_and_right),
 		cmocka_unit_test(other_threads_begin_with_the_later_parts),
 		cmocka_unit_test(
