@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A container that ends too early, and was not written to for so long, will
+ * not become whole. */
+#define ARRIVAL_SECONDS 3
 /* One write takes less. */
 #define WRITE_NS 5000000
 /* A writer that pauses for longer than this has stopped half-way. */
@@ -124,6 +127,26 @@ int look_again(struct daemon *daemon, struct node *node,
 	return 0;
 }
 
+/* Whether a container of a file that was written to since we mounted, and
+ * moments ago, ends too early: then it is on its way here. */
+static bool is_arriving(struct daemon *daemon, int dir_fd, const char *name,
+			const struct src_stat *st)
+{
+	struct src_stat opened;
+	bool is_short;
+	int fd;
+
+	if (!S_ISREG(st->mode) || st->mtime_sec <= daemon->started ||
+	    time(NULL) - st->mtime_sec > ARRIVAL_SECONDS)
+		return false;
+	fd = src_open_file(&daemon->src, dir_fd, name, &opened);
+	if (fd < 0)
+		return false;
+	is_short = bloscfs_is_short(fd, name);
+	close(fd);
+	return is_short;
+}
+
 int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	    const char *name, enum node_kind *ret_kind,
 	    struct src_stat *ret_st)
@@ -131,6 +154,7 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	enum node_kind known_kind;
 	enum src_kind kind;
 	struct src_stat known, now;
+	bool has;
 	int status;
 
 	if (src_hides(&daemon->src, dir_fd, name))
@@ -138,8 +162,10 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	status = src_stat(&daemon->src, dir_fd, name, &now);
 	if (status)
 		return status;
-	if ((S_ISREG(now.mode) || now.index_mode) &&
-	    tree_known(&daemon->tree, parent, name, &known_kind, &known) &&
+	has = tree_known(&daemon->tree, parent, name, &known_kind, &known);
+	/* A plain file that came since may not be whole yet. */
+	if ((S_ISREG(now.mode) || now.index_mode) && has &&
+	    (known_kind != NODE_PLAIN || now.mtime_sec <= daemon->started) &&
 	    src_same_content(&known, &now) &&
 	    src_same_rights(&known, &now)) {
 		*ret_kind = known_kind;
@@ -151,6 +177,9 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 		return status;
 	if (kind == SRC_HIDDEN)
 		return -ENOENT;
+	if (kind == SRC_FRAME && !(has && known_kind == NODE_FRAME) &&
+	    is_arriving(daemon, dir_fd, name, &now))
+		kind = SRC_PLAIN;
 	*ret_kind = node_kind_of(kind);
 	*ret_st = now;
 	return 0;

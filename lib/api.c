@@ -324,6 +324,18 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
 	return BLOSCFS_OK;
 }
 
+bool bloscfs_is_short(int fd, const char *name)
+{
+	struct bfs_source *source;
+	bool is_short;
+
+	if (open_source(fd, &source, NULL) != BFS_OK)
+		return false;
+	is_short = bfs_container_is_short(source, name);
+	bfs_source_unref(source);
+	return is_short;
+}
+
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 {
 	const struct bfs_container *ops = bfs_container_probe_dir(dirfd);

@@ -88,7 +88,11 @@ void bloscfs_free(struct bloscfs *fs);
 enum bloscfs_err bloscfs_probe(int fd, const char *name,
 			       const char **ret_format) BLOSCFS_MUST_CHECK;
 
-/* The same for a directory (sparse frames): one or two glances inside.
+/* Whether a container in a regular file says that it is longer than the file
+ * is: damaged, or still being copied in. */
+bool bloscfs_is_short(int fd, const char *name);
+
+/* What bloscfs_probe is for files, for a directory (sparse frames): one or two glances inside.
  * dirfd stays the caller's. */
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format);
 

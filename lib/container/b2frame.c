@@ -42,6 +42,13 @@ static bool probe(struct bfs_source *source, const uint8_t *head,
 	       (head[0] < 0x9a || head[0] > 0x9d);
 }
 
+bool bfs_b2frame_is_short(const uint8_t *head, size_t head_len,
+			  uint64_t file_len)
+{
+	return head_len < 0x18 ||
+	       (head[0x0f] == 0xcf && bfs_be64(head + 0x10) > file_len);
+}
+
 static bool markers_hold(const uint8_t *p)
 {
 	static const struct { uint8_t at, want; } marks[] = {
@@ -297,6 +304,7 @@ static enum bfs_err open_contiguous(struct bfs_frame *f, const char *name,
 const struct bfs_container bfs_container_b2frame = {
 	.name = "b2frame",
 	.probe = probe,
+	.is_short = bfs_b2frame_is_short,
 	.open = open_contiguous,
 	.span = bfs_index_span,
 };

@@ -16,4 +16,8 @@
 enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Of early frames too: they have their length in the same place. */
+bool bfs_b2frame_is_short(const uint8_t *head, size_t head_len,
+			  uint64_t file_len);
+
 #endif

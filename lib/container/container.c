@@ -26,21 +26,44 @@ const struct bfs_container *const bfs_containers[] = {
 };
 const size_t bfs_n_containers = BFS_ARRAY_LEN(bfs_containers);
 
-const struct bfs_container *bfs_container_probe(struct bfs_source *source,
-						const char *name)
+/* head holds BFS_CONTAINER_PROBE bytes. */
+static const struct bfs_container *find_row(struct bfs_source *source,
+					    const char *name, uint8_t *head,
+					    size_t *ret_len)
 {
-	uint8_t head[BFS_CONTAINER_PROBE];
-	size_t len = (size_t)bfs_min(sizeof(head), bfs_source_len(source));
+	size_t len = (size_t)bfs_min(BFS_CONTAINER_PROBE,
+				     bfs_source_len(source));
 	size_t i;
 
 	if (len < BFS_CONTAINER_MIN ||
 	    bfs_source_read(source, 0, head, len, NULL) != BFS_OK)
 		return NULL;
+	*ret_len = len;
 	for (i = 0; i < bfs_n_containers; i++)
 		if (bfs_containers[i]->probe &&
 		    bfs_containers[i]->probe(source, head, len, name))
 			return bfs_containers[i];
 	return NULL;
+}
+
+const struct bfs_container *bfs_container_probe(struct bfs_source *source,
+						const char *name)
+{
+	uint8_t head[BFS_CONTAINER_PROBE];
+	size_t len;
+
+	return find_row(source, name, head, &len);
+}
+
+bool bfs_container_is_short(struct bfs_source *source, const char *name)
+{
+	uint8_t head[BFS_CONTAINER_PROBE];
+	const struct bfs_container *row;
+	size_t len;
+
+	row = find_row(source, name, head, &len);
+	return row && row->is_short &&
+	       row->is_short(head, len, bfs_source_len(source));
 }
 
 const struct bfs_container *bfs_container_probe_dir(int dirfd)

@@ -85,7 +85,11 @@ struct bfs_container {
 	 * for formats without magic. */
 	bool (*probe)(struct bfs_source *source, const uint8_t *head,
 		      size_t head_len, const char *name);
-	/* The same for containers that are directories; the other is NULL
+	/* Whether a file of file_len bytes ends before its head says. NULL
+	 * where the head does not say. */
+	bool (*is_short)(const uint8_t *head, size_t head_len,
+			 uint64_t file_len);
+	/* The probe of containers that are directories; the other is NULL
 	 * then. A glance: one or two openat. */
 	bool (*probe_dir)(int dirfd);
 	/* Of a directory: the file in it that a writer changes with the
@@ -178,6 +182,10 @@ extern const size_t bfs_n_containers;
  * bytes for formats with magic. Sources without enough bytes: NULL. */
 const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 						const char *name);
+
+/* Whether there is such a row, and it says that the file ends too early: it
+ * may be one that is only now being copied in. */
+bool bfs_container_is_short(struct bfs_source *source, const char *name);
 
 /* The row that takes this directory, or NULL. */
 const struct bfs_container *bfs_container_probe_dir(int dirfd);

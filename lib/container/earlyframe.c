@@ -10,6 +10,7 @@
 #include "container/container.h"
 
 #include "bytes.h"
+#include "container/b2frame.h"
 #include "container/index.h"
 #include "container/metatable.h"
 #include "mem.h"
@@ -288,6 +289,7 @@ static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
 const struct bfs_container bfs_container_earlyframe = {
 	.name = "early b2frame",
 	.probe = probe,
+	.is_short = bfs_b2frame_is_short,
 	.open = open_frame,
 	.span = bfs_index_span,
 };

@@ -30,6 +30,10 @@ def replace(path, content):
     os.rename(path + ".tmp", path)
 
 
+def status_of(folder):
+    return json.loads(harness.read(folder + "/info.json"))["status"]
+
+
 def settle():
     time.sleep(0.4)
 
@@ -158,7 +162,7 @@ def a_frame_becomes_a_plain_file_and_back(work):
             settle()
 
 
-def a_frame_being_copied_in_is_plain_until_it_is_whole(work):
+def a_chunk_being_copied_in_is_plain_until_it_is_whole(work):
     source = make_source(work)
     whole = samples.small_chunk(NEW)
     with Mount(work, source, TIMEOUT) as mount:
@@ -170,6 +174,48 @@ def a_frame_being_copied_in_is_plain_until_it_is_whole(work):
             file.write(whole[100000:])
         settle()
         equal(harness.read(mount.path("new.blosc/data.bin")) == NEW, True)
+
+
+def a_frame_being_copied_in_is_plain_until_it_is_whole(work):
+    source = make_source(work)
+    whole = samples.frame(NEW, CHUNK)
+    with Mount(work, source, TIMEOUT) as mount:
+        time.sleep(1.1)
+        shown = mount.path("new.b2frame")
+        with open(source + "/new.b2frame", "wb", buffering=0) as file:
+            for end in (60, 5000, 100000):
+                file.write(whole[file.tell():end])
+                settle()
+                assert os.path.isfile(shown), end
+                equal(harness.read(shown) == whole[:end], True, end)
+                entries = {e.name: e.is_dir() for e in
+                           os.scandir(mount.point)}
+                equal(entries["new.b2frame"], False, "listed as")
+            file.write(whole[100000:])
+        settle()
+        equal(harness.read(shown + "/data.bin") == NEW, True, "whole")
+        # A frame that was one stays one, though it loses its end.
+        os.truncate(source + "/new.b2frame", 100000)
+        settle()
+        assert os.path.isdir(shown)
+
+
+def a_frame_that_never_becomes_whole_is_a_damaged_folder(work):
+    source = make_source(work)
+    half = samples.frame(NEW, CHUNK)[:100000]
+    harness.write(source + "/before.b2frame", half)
+    with Mount(work, source, TIMEOUT) as mount:
+        equal(status_of(mount.path("before.b2frame")), "damaged")
+        time.sleep(1.1)
+        harness.write(source + "/after.b2frame", half)
+        shown = mount.path("after.b2frame")
+        assert os.path.isfile(shown)
+        time.sleep(4.5)
+        equal(status_of(shown), "damaged", "left alone")
+        # One that was half long ago is not on its way.
+        harness.write(source + "/old.b2frame", half)
+        os.utime(source + "/old.b2frame", (1000000000, 1000000000))
+        equal(status_of(mount.path("old.b2frame")), "damaged", "old")
 
 
 def a_plain_file_follows_its_source(work):
@@ -408,7 +454,9 @@ if __name__ == "__main__":
         a_deleted_frame_is_gone_but_for_its_readers,
         a_new_frame_appears_at_once,
         a_frame_becomes_a_plain_file_and_back,
+        a_chunk_being_copied_in_is_plain_until_it_is_whole,
         a_frame_being_copied_in_is_plain_until_it_is_whole,
+        a_frame_that_never_becomes_whole_is_a_damaged_folder,
         a_plain_file_follows_its_source,
         a_replaced_folder_is_followed,
         the_single_file_of_a_mount_may_change_too,
