@@ -92,7 +92,7 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
  * is: damaged, or still being copied in. */
 bool bloscfs_is_short(int fd, const char *name);
 
-/* What bloscfs_probe is for files, for a directory (sparse frames): one or two glances inside.
+/* bloscfs_probe for a directory (sparse frames): one or two glances inside.
  * dirfd stays the caller's. */
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format);
 

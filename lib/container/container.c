@@ -77,6 +77,12 @@ const struct bfs_container *bfs_container_probe_dir(int dirfd)
 	return NULL;
 }
 
+struct bfs_source *bfs_meta_source(const struct bfs_frame *frame,
+				   const struct bfs_meta *meta)
+{
+	return meta->source ? meta->source : frame->source;
+}
+
 static struct bfs_frame *new_frame(const struct bfs_container *ops)
 {
 	struct bfs_frame *frame = bfs_zalloc(1, sizeof(*frame));

@@ -85,8 +85,7 @@ struct bfs_container {
 	 * for formats without magic. */
 	bool (*probe)(struct bfs_source *source, const uint8_t *head,
 		      size_t head_len, const char *name);
-	/* Whether a file of file_len bytes ends before its head says. NULL
-	 * where the head does not say. */
+	/* Whether the file ends before its head says; or NULL. */
 	bool (*is_short)(const uint8_t *head, size_t head_len,
 			 uint64_t file_len);
 	/* The probe of containers that are directories; the other is NULL
@@ -183,13 +182,10 @@ extern const size_t bfs_n_containers;
 const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 						const char *name);
 
-/* Whether there is such a row, and it says that the file ends too early: it
- * may be one that is only now being copied in. */
+/* Whether there is one, and its head says that more should follow. */
 bool bfs_container_is_short(struct bfs_source *source, const char *name);
-
 /* The row that takes this directory, or NULL. */
 const struct bfs_container *bfs_container_probe_dir(int dirfd);
-
 /* Opens a directory container (ops NULL: probes itself). dirfd is copied. */
 enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 				struct bfs_frame **ret_frame,
@@ -221,11 +217,8 @@ enum bfs_err bfs_frame_source(struct bfs_frame *frame,
 			      struct bfs_source **ret_source,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 /* The source of a metalayer, borrowed. */
-static inline struct bfs_source *bfs_meta_source(const struct bfs_frame *frame,
-						 const struct bfs_meta *meta)
-{
-	return meta->source ? meta->source : frame->source;
-}
+struct bfs_source *bfs_meta_source(const struct bfs_frame *frame,
+				   const struct bfs_meta *meta);
 /* The header of a stored chunk, read from its source. */
 enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
 			    const struct bfs_span *span,
