@@ -20,7 +20,7 @@
 /* Entries come with their attributes, and so need nodes, as long as there are
  * few. With more they are for those alone who turn out to ask for them: whose
  * listing is followed by as many lookups in the directory. */
-#define MAX_GUESSED 32768
+#define MAX_GUESSED 16384
 #define MANY_LOOKUPS 16
 
 void dirs_note_lookup(struct node *dir)
