@@ -22,7 +22,7 @@ struct frame {
 	struct node *node;		/* NULL: closed with the last ref */
 	struct frame *newer, *older;	/* among the idle */
 	bool hot;			/* the file had changed just then */
-	int64_t seen;			/* when it was still so, ns */
+	_Atomic int64_t seen;		/* when it was still so, ns */
 	atomic_bool replaced;		/* its file has changed since */
 };
 

@@ -330,14 +330,16 @@ static void find_former(struct daemon *daemon, struct node *node,
 			struct opened *opened)
 {
 	struct frame *former = tree_any_frame(&daemon->tree, node);
+	int64_t seen;
 
 	if (!former)
 		return;
+	seen = atomic_load_explicit(&former->seen, memory_order_relaxed);
 	/* Whether blocks may be taken over is a matter of proof, and also
 	 * of how much can have happened meanwhile. */
 	if (src_same_file(&former->st, &opened->st) &&
 	    bloscfs_continues(opened->file, former->file,
-			      src_now() - former->seen < WATCHED_NS))
+			      src_now() - seen < WATCHED_NS))
 		opened->continues = former;
 	else
 		tree_put_frame(&daemon->tree, former);

@@ -548,7 +548,7 @@ static void op_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 
 	(void)id;
 	handle_ref(handle);
-	if (handle->frame)
+	if (handle->node->kind == NODE_ENTRY)
 		read_entry(req, daemon, handle, len, off);
 	else if (handle->node->kind == NODE_CONTROL)
 		control_read(req, handle->node, len, off);
@@ -587,7 +587,7 @@ static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
 
 	(void)id;
 	handle_ref(handle);
-	if (handle->frame) {
+	if (handle->node->kind == NODE_ENTRY) {
 		frame = handle_frame(daemon, handle);
 		err = bloscfs_seek(frame->file, &handle->node->entry.node,
 				   (uint64_t)off, whence == SEEK_HOLE, &to,

@@ -114,7 +114,8 @@ struct frame *tree_find_frame(struct tree *tree, struct node *node,
 	if (frame && is_outdated(node, frame, st))
 		frame = NULL;
 	if (frame) {
-		frame->seen = src_now();
+		atomic_store_explicit(&frame->seen, src_now(),
+				      memory_order_relaxed);
 		take(tree, frame);
 	}
 	pthread_mutex_unlock(&tree->lock);
@@ -191,7 +192,7 @@ struct frame *tree_add_frame(struct tree *tree, struct node *node,
 	frame->file = opened->file;
 	frame->st = opened->st;
 	frame->hot = opened->hot;
-	frame->seen = src_now();
+	atomic_init(&frame->seen, src_now());
 	pthread_mutex_lock(&tree->lock);
 	tree->n_frames++;
 	frame = attach(tree, node, frame, opened->continues, &closing);
