@@ -87,6 +87,8 @@ class Mount:
         more = {}
         if user is not None and os.geteuid() == 0:
             more.update(user=user, group=user, extra_groups=[])
+        # What was written to in this moment would be opened twice.
+        time.sleep(0.05)
         ready, told = os.pipe()
         self.process = subprocess.Popen(
             [BLOSCFS, "-f", f"--notify_fd={told}", *options, source,
