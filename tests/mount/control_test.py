@@ -185,8 +185,10 @@ def each_fault_is_listed_once_with_a_count(work):
 
 def what_the_log_leaves_out_is_listed(work):
     with Mount(work, make_source(work), "--log_level=err") as mount:
-        harness.write(os.path.join(work, "source/cut.b2frame"),
-                      samples.frame(DATA, CHUNK)[:5000])
+        cut = os.path.join(work, "source/cut.b2frame")
+        harness.write(cut, samples.frame(DATA, CHUNK)[:5000])
+        # One that is new would count as being copied in.
+        os.utime(cut, (1000000000, 1000000000))
         os.listdir(mount.path("cut.b2frame"))
         equal(mount.log(), "")
         equal([line[1] for line in errors(mount)], ["cut.b2frame"])
