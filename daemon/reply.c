@@ -169,7 +169,7 @@ int reply_list_start(struct listing *list, fuse_req_t req, size_t cap,
 {
 	*list = (struct listing){
 		.req = req, .buf = reply_buffer(cap), .cap = cap,
-		.plus = plus, .link = plus,
+		.plus = plus,
 	};
 	return list->buf ? 0 : -ENOMEM;
 }

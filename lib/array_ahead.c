@@ -117,8 +117,8 @@ static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 	}
 }
 
-/* Fetches what a walk that has set out comes by. */
-/* whole: all of the chunks will be read before long. */
+/* Fetches what a walk that has set out comes by. whole: all of the chunks will
+ * be read before long. */
 static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk,
 			bool whole)
 {

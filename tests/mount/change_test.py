@@ -38,6 +38,20 @@ def settle():
     time.sleep(0.4)
 
 
+def reads_are_old_or_stale(fd, old):
+    """How many reads of a file opened before were stale."""
+    stale = 0
+    for at in range(0, len(old), 4096):
+        try:
+            got = os.pread(fd, 4096, at)
+        except OSError as error:
+            equal(error.errno, errno.ESTALE, "errno")
+            stale += 1
+        else:
+            assert got == old[at:at + 4096], f"a mixture at {at}"
+    return stale
+
+
 def a_replaced_frame_shows_its_new_bytes(work):
     source = make_source(work)
     with Mount(work, source, TIMEOUT) as mount:
@@ -76,15 +90,7 @@ def an_open_reader_of_a_rewritten_frame_gets_old_bytes_or_estale(work):
         first = os.pread(fd, 100, 0)
         equal(first, OLD[:100])
         harness.write(path, samples.frame(samples.noise(200000, 3), CHUNK))
-        stale = 0
-        for at in range(0, len(OLD), 4096):
-            try:
-                got = os.pread(fd, 4096, at)
-            except OSError as error:
-                equal(error.errno, errno.ESTALE, "errno")
-                stale += 1
-            else:
-                assert got == OLD[at:at + 4096], f"a mixture at {at}"
+        stale = reads_are_old_or_stale(fd, OLD)
         os.close(fd)
         equal(harness.read(data) == samples.noise(200000, 3), True,
               "new bytes")
@@ -359,20 +365,6 @@ def a_sparse_frame_that_grows_shows_its_new_size(work):
         equal(os.stat(data).st_size, 12 * LARGE, "size")
         equal(harness.read(data) == MORE[:12 * LARGE], True, "bytes")
         equal(os.stat(data).st_ino, number, "inode number")
-
-
-def reads_are_old_or_stale(fd, old):
-    """How many reads of a file opened before were stale."""
-    stale = 0
-    for at in range(0, len(old), 4096):
-        try:
-            got = os.pread(fd, 4096, at)
-        except OSError as error:
-            equal(error.errno, errno.ESTALE, "errno")
-            stale += 1
-        else:
-            assert got == old[at:at + 4096], f"a mixture at {at}"
-    return stale
 
 
 def a_frame_rewritten_with_more_chunks_has_not_grown(work):
