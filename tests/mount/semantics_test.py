@@ -184,6 +184,14 @@ def a_name_among_a_million_is_found_at_once(work):
         assert after["rchar"] - before["rchar"] < 1 << 20
 
 
+def source_reads(mount):
+    """How often the daemon has read from the source, as it counts itself."""
+    for line in harness.read(mount.path(".bloscfs/stats")).splitlines():
+        if line.startswith(b"bloscfs_source_reads_total "):
+            return int(line.split()[1])
+    raise AssertionError("stats do not count reads of the source")
+
+
 def long_listing(mount, name, count):
     """ "ls -l" of a frame's chunks: what the daemon read for it."""
     before = mount.counts()
@@ -223,6 +231,25 @@ def a_long_listing_of_varying_chunks_reads_their_headers(work):
         assert n_bytes < 200 * count, f"{n_bytes} bytes were read"
         folder = mount.path("bad.b2frame/chunks/")
         equal(os.stat(folder + "0000000005").st_size, 905, "size")
+
+
+def listing_the_attributes_of_damaged_chunks_reads_nothing(work):
+    """As "ls -l" does for every entry, in coreutils of 9.4 and later."""
+    count, length = 5000, 100
+    frame = bytearray(samples.frame(samples.noise(count * length), length))
+    end = samples.chunk_offset(count, length)
+    frame[samples.HEADER_LEN:end] = b"\xaa" * (end - samples.HEADER_LEN)
+    with Mount(work, make_source(work, bad=frame)) as mount:
+        chunks = mount.path("bad.b2frame", "chunks") + "/"
+        names = os.listdir(chunks)
+        equal(len(names), count, "chunks")
+        os.listxattr(chunks + names[0])
+        before = source_reads(mount)
+        for name in names:
+            equal(os.listxattr(chunks + name), ["user.bloscfs.chunk"], name)
+        equal(source_reads(mount) - before, 0, "reads of the source")
+        fails_with(errno.ENODATA, os.getxattr, chunks + names[0],
+                   "user.bloscfs.chunk")
 
 
 def labels_and_lists_of_rights_are_not_looked_for(work):
@@ -350,6 +377,7 @@ if __name__ == "__main__":
         a_name_among_a_million_is_found_at_once,
         a_long_listing_of_damaged_chunks_reads_the_index_alone,
         a_long_listing_of_varying_chunks_reads_their_headers,
+        listing_the_attributes_of_damaged_chunks_reads_nothing,
         labels_and_lists_of_rights_are_not_looked_for,
         without_xattrs_the_kernel_asks_once,
         attributes_are_short,
