@@ -21,8 +21,8 @@
  * a data type of version 3. */
 #define MAX_RAW 4096
 
-_Static_assert(BFS_TEXT_ZARR + BFS_ZARR_N_TEXTS == BFS_N_TEXTS,
-	       "each text has its slot");
+_Static_assert((size_t)BFS_TEXT_ZARR + (size_t)BFS_ZARR_N_TEXTS ==
+	       (size_t)BFS_N_TEXTS, "each text has its slot");
 
 static void put_text(struct bfs_json *json, const char *key, const char *text)
 {
@@ -432,7 +432,7 @@ enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
 			   const char **ret_text, size_t *ret_len,
 			   struct bfs_diag *diag)
 {
-	struct bfs_text *text = &file->texts[BFS_TEXT_ZARR + which];
+	struct bfs_text *text = &file->texts[BFS_TEXT_ZARR] + which;
 	const struct bfs_zarr *z = bfs_zarr_get(file);
 	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err;

@@ -5,6 +5,7 @@
 #include "support/frames.h"
 
 #include "bytes.h"
+#include "support/strictjson.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -292,17 +293,13 @@ void frames_expect(struct bfs_file *file, const char *path,
 
 struct json_object *frames_json(struct bfs_file *file, const char *path)
 {
-	struct json_tokener *tok = json_tokener_new_ex(80);
 	struct json_object *obj;
 	uint8_t *text;
 	size_t len;
 
 	text = frames_read(file, path, &len);
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
-	obj = json_tokener_parse_ex(tok, (char *)text, (int)len);
-	assert_int_equal(json_tokener_get_error(tok), json_tokener_success);
+	obj = strict_json((char *)text, len, 80);
 	assert_true(json_object_is_type(obj, json_type_object));
-	json_tokener_free(tok);
 	free(text);
 	return obj;
 }

@@ -485,8 +485,8 @@ int main(void)
 	seed = given ? strtoull(given, NULL, 10)
 		     : (uint64_t)time(NULL) << 20 ^ (uint64_t)getpid();
 	rng = seed ? seed : 1;
-	printf("# BFS_TEST_SEED=%llu\n", (unsigned long long)seed);
-	fflush(stdout);
+	/* In TAP nothing may come before the line with its version. */
+	fprintf(stderr, "BFS_TEST_SEED=%llu\n", (unsigned long long)seed);
 	return cmocka_run_group_tests_name("filter nd", tests, set_up,
 					   tear_down);
 }

@@ -4,6 +4,7 @@
  */
 #include "json.h"
 #include "mem.h"
+#include "support/strictjson.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,21 +18,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <json-c/json.h>
 
 /* Reads text strictly; whatever json-c takes must have been taken whole. */
 static struct json_object *parse(const char *text, size_t len)
 {
-	struct json_tokener *tok = json_tokener_new_ex(128);
-	struct json_object *obj;
-
-	assert_non_null(tok);
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT |
-			       JSON_TOKENER_VALIDATE_UTF8);
-	obj = json_tokener_parse_ex(tok, text, (int)len);
-	assert_int_equal(json_tokener_get_error(tok), json_tokener_success);
-	json_tokener_free(tok);
-	return obj;
+	return strict_json(text, len, 128);
 }
 
 static void expect_text(struct bfs_json *json, const char *want)

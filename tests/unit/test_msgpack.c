@@ -4,6 +4,7 @@
  */
 #include "msgpack.h"
 #include "mem.h"
+#include "support/strictjson.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <json-c/json.h>
 
 /* A byte literal and its length. */
 #define B(s) (s), (sizeof(s) - 1)
@@ -24,25 +24,19 @@ static const char *const secrets[] = { "auth_token", "urlpath", NULL };
 /* Renders, has json-c read it strictly, and returns its compact form. */
 static char *render(const void *buf, size_t len, const char *const *redact)
 {
-	struct json_tokener *tok = json_tokener_new_ex(128);
 	struct json_object *obj;
 	struct bfs_json json;
 	char *text = NULL, *copy;
 	size_t text_len;
 
-	assert_non_null(tok);
 	bfs_json_init(&json, 0);
 	assert_int_equal(bfs_msgpack_to_json(buf, len, redact, &json), BFS_OK);
 	assert_int_equal(bfs_json_finish(&json, &text, &text_len), BFS_OK);
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT |
-			       JSON_TOKENER_VALIDATE_UTF8);
-	obj = json_tokener_parse_ex(tok, text, (int)text_len);
-	assert_int_equal(json_tokener_get_error(tok), json_tokener_success);
+	obj = strict_json(text, text_len, 128);
 	copy = strdup(json_object_to_json_string_ext(obj,
 		JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
 	assert_non_null(copy);
 	json_object_put(obj);
-	json_tokener_free(tok);
 	bfs_free(text);
 	return copy;
 }
