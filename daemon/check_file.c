@@ -48,6 +48,8 @@ static enum check_verdict verdict_of(enum bloscfs_err err)
 	case BLOSCFS_ERR_NOMEM:
 	case BLOSCFS_ERR_IO:
 	case BLOSCFS_ERR_CHANGED:
+	case BLOSCFS_ERR_CANCELLED:
+	case BLOSCFS_ERR_TOO_MUCH:
 		return CHECK_UNREADABLE;
 	case BLOSCFS_ERR_NOT_FORMAT:
 	case BLOSCFS_ERR_TRUNCATED:

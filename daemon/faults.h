@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #define FAULTS_MAX 2048
-#define FAULTS_N_KINDS (BLOSCFS_ERR_INVALID + 1)
+#define FAULTS_N_KINDS (BLOSCFS_ERR_TOO_MUCH + 1)
 
 struct fault {
 	const char *path;

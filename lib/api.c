@@ -11,6 +11,7 @@
 #pragma GCC visibility pop
 
 #include "array.h"
+#include "call.h"
 #include "codec/codec.h"
 #include "container/container.h"
 #include "filter/filter.h"
@@ -39,7 +40,9 @@ SAME(BLOSCFS_ERR_LIMIT, BFS_ERR_LIMIT);
 SAME(BLOSCFS_ERR_RANGE, BFS_ERR_RANGE);
 SAME(BLOSCFS_ERR_CHANGED, BFS_ERR_CHANGED);
 SAME(BLOSCFS_ERR_INVALID, BFS_ERR_INVALID);
-SAME(BLOSCFS_ERR_INVALID + 1, BFS_N_ERRS);
+SAME(BLOSCFS_ERR_CANCELLED, BFS_ERR_CANCELLED);
+SAME(BLOSCFS_ERR_TOO_MUCH, BFS_ERR_TOO_MUCH);
+SAME(BLOSCFS_ERR_TOO_MUCH + 1, BFS_N_ERRS);
 SAME(BLOSCFS_GOOD, BFS_GOOD);
 SAME(BLOSCFS_DAMAGED, BFS_DAMAGED);
 SAME(BLOSCFS_UNSUPPORTED, BFS_UNSUPPORTED);
@@ -50,6 +53,11 @@ SAME(sizeof(((struct bloscfs_diag *)0)->text), BFS_DIAG_TEXT);
 struct bloscfs {
 	struct bfs_engine *engine;
 	uint32_t views;
+};
+
+struct bloscfs_call {
+	struct bfs_call own;
+	struct bloscfs *fs;
 };
 
 struct bloscfs_file {
@@ -289,6 +297,62 @@ void bloscfs_trim(struct bloscfs *fs)
 		bfs_engine_trim(fs->engine);
 }
 
+/* ---- calls ----------------------------------------------------------- */
+
+struct bloscfs_call *bloscfs_call_new(struct bloscfs *fs)
+{
+	struct bloscfs_call *call = bfs_zalloc(1, sizeof(*call));
+
+	if (call) {
+		bfs_call_init(&call->own);
+		call->fs = fs;
+	}
+	return call;
+}
+
+void bloscfs_call_free(struct bloscfs_call *call)
+{
+	bfs_free(call);
+}
+
+void bloscfs_call_start(struct bloscfs_call *call,
+			const struct bloscfs_call_limits *limits)
+{
+	struct bloscfs_call_limits taken = { 0 };
+
+	if (limits)
+		memcpy(&taken, limits, limits->size < sizeof(taken) ?
+		       limits->size : sizeof(taken));
+	bfs_call_start(&call->own, taken.bytes, taken.cpu_ms, taken.wall_ms);
+	call->own.ends[0] = bfs_engine_ending(call->fs->engine);
+	bfs_call_enter(&call->own);
+}
+
+void bloscfs_call_cancel(struct bloscfs_call *call)
+{
+	atomic_store(&call->own.cancelled, true);
+}
+
+enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
+				      struct bloscfs_diag *diag)
+{
+	if (call->own.why.err != BFS_OK)
+		show_diag(&call->own.why, diag);
+	return (enum bloscfs_err)call->own.why.err;
+}
+
+void bloscfs_call_end(struct bloscfs_call *call)
+{
+	(void)call;
+	bfs_call_enter(NULL);
+}
+
+void bloscfs_cancel_all(struct bloscfs *fs)
+{
+	if (fs)
+		bfs_engine_cancel(fs->engine);
+}
+
 /* ---- opening --------------------------------------------------------- */
 
 /* A source over a copy of fd: the caller's own stays as it is. */
@@ -318,8 +382,9 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
 		return (enum bloscfs_err)err;
 	ops = bfs_container_probe(source, name);
 	bfs_source_unref(source);
-	if (!ops)
-		return BLOSCFS_ERR_NOT_FORMAT;
+	err = bfs_call_settle(ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
+	if (err != BFS_OK)
+		return (enum bloscfs_err)err;
 	*ret_format = ops->name;
 	return BLOSCFS_OK;
 }
@@ -339,9 +404,11 @@ bool bloscfs_is_short(int fd, const char *name)
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 {
 	const struct bfs_container *ops = bfs_container_probe_dir(dirfd);
+	enum bfs_err err;
 
-	if (!ops)
-		return BLOSCFS_ERR_NOT_FORMAT;
+	err = bfs_call_settle(ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
+	if (err != BFS_OK)
+		return (enum bloscfs_err)err;
 	*ret_format = ops->name;
 	return BLOSCFS_OK;
 }

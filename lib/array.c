@@ -9,6 +9,7 @@
 #include "array_priv.h"
 
 #include "bytes.h"
+#include "call.h"
 #include "mem.h"
 
 #include <inttypes.h>
@@ -99,6 +100,10 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	if (frame->array.present && !frame->array.linear &&
 	    open_nd(a, &why) != BFS_OK)
 		bfs_frame_blame(frame, &why);
+	if (bfs_call_stopped(diag) != BFS_OK) {
+		bfs_array_close(a);
+		return bfs_call_stopped(NULL);
+	}
 	*ret_array = a;
 	return BFS_OK;
 }

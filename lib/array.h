@@ -15,6 +15,7 @@
 #include "err.h"
 #include "nd.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,10 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 void bfs_engine_free(struct bfs_engine *engine);	/* NULL is fine */
 void bfs_engine_get_stats(struct bfs_engine *engine,
 			  struct bfs_engine_stats *ret_stats);
+/* Cancels, for good, all calls that have this flag among their ends, and
+ * what is decoded ahead. */
+void bfs_engine_cancel(struct bfs_engine *engine);
+const atomic_bool *bfs_engine_ending(const struct bfs_engine *engine);
 /* Gives unpinned memory back. */
 void bfs_engine_trim(struct bfs_engine *engine);
 
@@ -81,6 +86,7 @@ struct bfs_reader {
 #define BFS_READERS 8
 
 struct bfs_ahead {
+	atomic_bool ending;		/* the array closes: jobs give up */
 	pthread_mutex_t lock;		/* guards all below */
 	pthread_cond_t done;
 	unsigned n_jobs;

@@ -4,11 +4,13 @@
  * equal steps, will want next, and the later parts of very large requests.
  *
  * A job decodes into the cache and keeps nothing; the array counts its jobs,
- * and closing waits for them.
+ * and closing ends them. Each works for a call of its own (call.h), which
+ * bounds what a guess may cost; the parts of a request end with it.
  */
 #include "array_priv.h"
 
 #include "bytes.h"
+#include "call.h"
 #include "mem.h"
 
 #include <stdatomic.h>
@@ -31,16 +33,29 @@ struct job {
 	struct bfs_stream stream;
 	uint64_t stream_len;
 	bool in_order;			/* and not in steps, by now */
+	struct bfs_call call;
 };
 
 void bfs_ahead_init(struct bfs_ahead *ahead)
 {
+	atomic_init(&ahead->ending, false);
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->done, NULL);
 }
 
+/* What is decoded in one step must find room in the cache until it is asked
+ * for: more would be in vain. */
+static void init_call(struct bfs_call *call, struct bfs_array *a)
+{
+	bfs_call_init(call);
+	call->limit = a->engine->budget_len / 2;
+	call->ends[0] = &a->ahead.ending;
+	call->ends[1] = &a->engine->ending;
+}
+
 void bfs_ahead_release(struct bfs_ahead *ahead)
 {
+	atomic_store(&ahead->ending, true);
 	pthread_mutex_lock(&ahead->lock);
 	while (ahead->n_jobs > 0)
 		pthread_cond_wait(&ahead->done, &ahead->lock);
@@ -228,13 +243,15 @@ static bool next_step(struct job *j, uint64_t *ret_off, uint64_t *ret_last)
 	bool same, more = false;
 
 	pthread_mutex_lock(&ahead->lock);
-	same = r->number == j->number;
+	same = r->number == j->number &&
+	       bfs_call_check(NULL) == BFS_OK;
+	j->call.spent = 0;
 	j->in_order = same && bfs_reader_is_sequential(r);
 	if (j->in_order)
 		more = next_in_order(j, r, ret_off, ret_last);
 	else if (same && bfs_reader_is_stepping(r))
 		more = next_in_steps(j, r, ret_off, ret_last);
-	if (!more && same)
+	if (!more && r->number == j->number)
 		r->busy = false;
 	if (!more && --ahead->n_jobs == 0)
 		pthread_cond_broadcast(&ahead->done);
@@ -245,6 +262,7 @@ static bool next_step(struct job *j, uint64_t *ret_off, uint64_t *ret_last)
 static void run_job(void *arg)
 {
 	struct job *j = arg;
+	struct bfs_call *before = bfs_call_enter(&j->call);
 	uint64_t off, last;
 
 	while (next_step(j, &off, &last)) {
@@ -254,6 +272,7 @@ static void run_job(void *arg)
 		else
 			run_linear(j, off, last);
 	}
+	bfs_call_leave(before);
 	bfs_free(j);
 }
 
@@ -265,8 +284,10 @@ static void start_job(struct bfs_array *a, struct bfs_reader *r,
 	struct job *j = bfs_alloc(sizeof(*j));
 
 	if (j) {
-		*j = (struct job){ a, r, number, *stream, stream_len,
-				    false };
+		*j = (struct job){ .array = a, .reader = r, .number = number,
+				   .stream = *stream,
+				   .stream_len = stream_len };
+		init_call(&j->call, a);
 		if (bfs_pool_submit(a->engine->pool, run_job, j))
 			return;
 		bfs_free(j);
@@ -323,14 +344,31 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 	return sequential;
 }
 
+/* What the parts of one request share, until the last of them has ended. */
+struct bfs_shares {
+	atomic_uint refs;
+	atomic_bool over;	/* the request has ended */
+};
+
 /* A part of a large request. */
 struct share {
 	struct bfs_array *array;
+	struct bfs_shares *shares;
 	uint64_t off, last;
 };
 
-static void end_share(struct bfs_array *a)
+static void unref_shares(struct bfs_shares *shares)
 {
+	if (atomic_fetch_sub(&shares->refs, 1) == 1)
+		bfs_free(shares);
+}
+
+static void end_share(struct share *share)
+{
+	struct bfs_array *a = share->array;
+
+	unref_shares(share->shares);
+	bfs_free(share);
 	pthread_mutex_lock(&a->ahead.lock);
 	if (--a->ahead.n_jobs == 0)
 		pthread_cond_broadcast(&a->ahead.done);
@@ -340,29 +378,33 @@ static void end_share(struct bfs_array *a)
 static void run_share(void *arg)
 {
 	struct share *share = arg;
+	struct bfs_call call, *before;
 	struct bfs_nd_walk walk;
 
+	init_call(&call, share->array);
+	call.ends[0] = &share->shares->over;
+	before = bfs_call_enter(&call);
 	bfs_nd_walk_init(&walk, &share->array->nd, share->off,
 			 share->last - share->off);
 	fetch_tiles(share->array, &walk, false);
-	end_share(share->array);
-	bfs_free(share);
+	bfs_call_leave(before);
+	end_share(share);
 }
 
-static void start_share(struct bfs_array *a, uint64_t off, uint64_t last)
+static void start_share(struct bfs_array *a, struct bfs_shares *shares,
+			uint64_t off, uint64_t last)
 {
 	struct share *share = bfs_alloc(sizeof(*share));
 
+	if (!share)
+		return;
+	*share = (struct share){ a, shares, off, last };
+	atomic_fetch_add(&shares->refs, 1);
 	pthread_mutex_lock(&a->ahead.lock);
 	a->ahead.n_jobs++;
 	pthread_mutex_unlock(&a->ahead.lock);
-	if (share) {
-		*share = (struct share){ a, off, last };
-		if (bfs_pool_submit(a->engine->pool, run_share, share))
-			return;
-		bfs_free(share);
-	}
-	end_share(a);
+	if (!bfs_pool_submit(a->engine->pool, run_share, share))
+		end_share(share);
 }
 
 /* Bytes to be decoded for a range; what is enough is not counted further. */
@@ -384,16 +426,36 @@ static uint64_t count_missing(struct bfs_array *a, uint64_t off, size_t len,
 	return sum;
 }
 
-void bfs_ahead_share(struct bfs_array *a, uint64_t off, size_t len)
+struct bfs_shares *bfs_ahead_share(struct bfs_array *a, uint64_t off,
+				   size_t len)
 {
 	uint64_t n, i, most = bfs_min(a->engine->n_threads, MAX_SHARES);
+	struct bfs_shares *shares;
 
 	/* Few blocks can be behind so little; of many the cache could not
 	 * hold the later ones until they are asked for. */
 	if (a->plain || most < 2 || len < a->nd.block_len / 4)
-		return;
+		return NULL;
 	n = count_missing(a, off, len, bfs_min(most * SHARE,
-				a->engine->budget_len / 2)) / SHARE;
+				a->engine->budget_len / 2));
+	if (n < 2 * SHARE || !bfs_call_affords(n))
+		return NULL;
+	shares = bfs_alloc(sizeof(*shares));
+	if (!shares)
+		return NULL;
+	atomic_init(&shares->refs, 1);
+	atomic_init(&shares->over, false);
+	n /= SHARE;
 	for (i = 1; i < n; i++)
-		start_share(a, off + len * i / n, off + len * (i + 1) / n);
+		start_share(a, shares, off + len * i / n,
+			    off + len * (i + 1) / n);
+	return shares;
+}
+
+void bfs_ahead_end_share(struct bfs_shares *shares)
+{
+	if (!shares)
+		return;
+	atomic_store(&shares->over, true);
+	unref_shares(shares);
 }

@@ -73,6 +73,16 @@ void bfs_engine_free(struct bfs_engine *e)
 	bfs_free(e);
 }
 
+void bfs_engine_cancel(struct bfs_engine *e)
+{
+	atomic_store(&e->ending, true);
+}
+
+const atomic_bool *bfs_engine_ending(const struct bfs_engine *e)
+{
+	return &e->ending;
+}
+
 void bfs_engine_trim(struct bfs_engine *e)
 {
 	bfs_plans_drop(e, 0);

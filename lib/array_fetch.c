@@ -10,6 +10,7 @@
 #include "array_priv.h"
 
 #include "bytes.h"
+#include "call.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -177,7 +178,9 @@ static void fill_neighbours(struct fetching *f, struct claim *claims, size_t n)
 /* A stored block needs no scratch: it is read to where it belongs. */
 static void fill_raw(struct fetching *f, struct claim *c)
 {
-	c->err = read_span(f, c->off, c->pin->data, c->len, &c->why);
+	c->err = bfs_call_spend(c->pin->len, "copying a block", &c->why);
+	if (c->err == BFS_OK)
+		c->err = read_span(f, c->off, c->pin->data, c->len, &c->why);
 	if (c->err == BFS_OK)
 		c->err = check_sources(f, &c->why);
 	if (c->err == BFS_OK)
@@ -263,6 +266,19 @@ static void add_claim(const struct fetching *f, uint32_t block,
 	bfs_chunk_block_span(f->plan->chunk, block, &claim->off, &claim->len);
 }
 
+/* Before a block is claimed that the call cannot pay for: memory for it would
+ * be taken in vain, and others would wait for nothing. */
+static enum bfs_err check_price(struct fetching *f, uint32_t block)
+{
+	struct bfs_cache_key key = make_key(f, block);
+	uint32_t len = bfs_chunk_block_len(f->plan->chunk, block);
+
+	if (BFS_LIKELY(bfs_call_affords(len)) ||
+	    bfs_cache_has(f->array->engine->cache, &key))
+		return BFS_OK;
+	return bfs_call_spend(len, "decoding a block", f->diag);
+}
+
 /* Phase one: pin what is there, claim what is free, leave what is busy. */
 static enum bfs_err pin_free(struct fetching *f, const uint32_t *blocks,
 			     size_t n, struct bfs_cache_pin *pins)
@@ -276,6 +292,9 @@ static enum bfs_err pin_free(struct fetching *f, const uint32_t *blocks,
 		struct bfs_cache_key key = make_key(f, blocks[i]);
 		enum bfs_cache_state state;
 
+		err = check_price(f, blocks[i]);
+		if (err != BFS_OK)
+			break;
 		err = bfs_cache_try(cache, &key,
 				    bfs_chunk_block_len(f->plan->chunk,
 							blocks[i]),
@@ -296,11 +315,14 @@ static enum bfs_err pin_busy(struct fetching *f, uint32_t block,
 {
 	struct bfs_cache_key key = make_key(f, block);
 	enum bfs_cache_state state;
+	uint32_t len = bfs_chunk_block_len(f->plan->chunk, block);
 	struct claim claim;
 
+	/* Nor is it waited for as long as decoding it takes. */
+	if (!bfs_call_affords(len))
+		return bfs_call_spend(len, "decoding a block", f->diag);
 	BFS_TRY(bfs_cache_get(f->array->engine->cache, &key,
-			      bfs_chunk_block_len(f->plan->chunk, block),
-			      &state, pin, f->diag));
+			      len, &state, pin, f->diag));
 	if (state == BFS_CACHE_HIT)
 		return BFS_OK;
 	add_claim(f, block, pin, &claim);

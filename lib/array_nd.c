@@ -8,6 +8,7 @@
 #include "array_priv.h"
 
 #include "bytes.h"
+#include "call.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -133,8 +134,11 @@ static enum bfs_err gather(struct bfs_array *array, struct bfs_nd_walk *walk,
 
 	b.max = (size_t)bfs_max(1, bfs_min(BFS_FETCH_MAX,
 					   BATCH_LEN / array->nd.block_len));
-	while (err == BFS_OK && bfs_nd_walk_next(walk, &piece))
-		err = take_piece(&b, &piece);
+	while (err == BFS_OK && bfs_nd_walk_next(walk, &piece)) {
+		err = bfs_call_check(diag);
+		if (err == BFS_OK)
+			err = take_piece(&b, &piece);
+	}
 	if (err == BFS_OK)
 		err = flush(&b);
 	drop_plan(&b);
@@ -144,11 +148,14 @@ static enum bfs_err gather(struct bfs_array *array, struct bfs_nd_walk *walk,
 enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
 			      uint8_t *dst, size_t len, struct bfs_diag *diag)
 {
+	struct bfs_shares *shares = bfs_ahead_share(array, off, len);
 	struct bfs_nd_walk walk;
+	enum bfs_err err;
 
-	bfs_ahead_share(array, off, len);
 	bfs_nd_walk_init(&walk, &array->nd, off, len);
-	return gather(array, &walk, dst, diag);
+	err = gather(array, &walk, dst, diag);
+	bfs_ahead_end_share(shares);
+	return err;
 }
 
 enum bfs_err bfs_array_gather_tile(struct bfs_array *array, uint64_t n,

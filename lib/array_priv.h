@@ -46,6 +46,7 @@ struct bfs_engine {
 	struct bfs_pool *pool;		/* decodes ahead */
 	unsigned n_threads;		/* of the pool, at most */
 	uint64_t budget_len;		/* of the cache */
+	atomic_bool ending;		/* whoever works gives up */
 	struct bfs_plan_shard plans[BFS_PLAN_SHARDS];
 
 	pthread_mutex_t scratch_lock;	/* guards the free list */
@@ -65,8 +66,11 @@ void bfs_ahead_release(struct bfs_ahead *ahead);
 bool bfs_ahead_note(struct bfs_array *array, const struct bfs_stream *stream,
 		    uint64_t off, size_t len, uint64_t stream_len);
 /* Before a range of a tiled array is gathered: where that takes very many
- * blocks, other threads begin with the later parts of it. */
-void bfs_ahead_share(struct bfs_array *array, uint64_t off, size_t len);
+ * blocks, other threads begin with the later parts of it, until the range is
+ * done or given up. NULL, which is fine to end, where they do not. */
+struct bfs_shares *bfs_ahead_share(struct bfs_array *array, uint64_t off,
+				   size_t len);
+void bfs_ahead_end_share(struct bfs_shares *shares);
 
 /* With ahead's lock held: takes note of a read; its reader. */
 struct bfs_reader *bfs_reader_note(struct bfs_ahead *ahead,

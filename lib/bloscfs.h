@@ -41,6 +41,8 @@ enum bloscfs_err {
 	BLOSCFS_ERR_RANGE,		/* beyond the end */
 	BLOSCFS_ERR_CHANGED,		/* the source changed meanwhile */
 	BLOSCFS_ERR_INVALID,		/* the caller's mistake */
+	BLOSCFS_ERR_CANCELLED,		/* by bloscfs_call_cancel */
+	BLOSCFS_ERR_TOO_MUCH,		/* more work than the call may make */
 };
 
 /* Why: a place in the container and one phrase. */
@@ -239,6 +241,40 @@ enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 			     const struct iovec **ret_iov, size_t *ret_n,
 			     struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces);
+
+/* A call context: what one request may cost, and a way out of it. A thread
+ * works for the context that it started last, until it ends it; a thread
+ * without one is never stopped. */
+struct bloscfs_call;
+
+struct bloscfs_call_limits {
+	size_t size;		/* sizeof(struct bloscfs_call_limits) */
+	uint64_t bytes;		/* read and decoded; 0 = any number */
+	uint64_t cpu_ms;	/* of the thread; 0 = any; looked at seldom */
+	uint64_t wall_ms;	/* the same by the clock */
+};
+
+/* For files of fs, by one thread at a time, again and again. NULL on no
+ * memory. */
+struct bloscfs_call *bloscfs_call_new(struct bloscfs *fs);
+/* Not while it is started. NULL is fine. */
+void bloscfs_call_free(struct bloscfs_call *call);
+/* From here on the thread's calls count together against the limits (NULL:
+ * none) and can be cancelled. What cancelled it before is forgotten. */
+void bloscfs_call_start(struct bloscfs_call *call,
+			const struct bloscfs_call_limits *limits);
+/* What runs for it fails with CANCELLED at the next block (EINTR). From any
+ * thread and more than once, as long as the context lives. */
+void bloscfs_call_cancel(struct bloscfs_call *call);
+/* Of the thread that started it: OK, or CANCELLED, or TOO_MUCH with the limit
+ * and the cause in words. What the thread was told since, by calls that
+ * return no error either, is void then. */
+enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
+				      struct bloscfs_diag *diag);
+void bloscfs_call_end(struct bloscfs_call *call);
+/* Cancels all contexts of fs, those to come too, and decoding ahead: nothing
+ * is decoded from now on by those who have one. */
+void bloscfs_cancel_all(struct bloscfs *fs);
 
 struct bloscfs_stats {
 	size_t size;			/* sizeof(struct bloscfs_stats) */

@@ -16,6 +16,7 @@
 #include "cache_queues.h"
 #include "cache_slot.h"
 #include "cache_table.h"
+#include "call.h"
 #include "mem.h"
 
 #include <assert.h>
@@ -24,6 +25,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_BUDGET ((uint64_t)256 << 20)
@@ -31,6 +33,8 @@
 #define N_NEAR 2		/* classes: up to a quarter longer */
 #define DRAINED_PART 4		/* of the budget may be consumed blocks */
 #define BATCH 256		/* slots handled before others get the lock */
+/* Who waits for a block looks so often whether its call was cancelled. */
+#define LOOK_NS 20000000
 
 #ifndef SYS_futex
 #define SYS_futex SYS_futex_time64
@@ -78,17 +82,20 @@ static void unlock(struct bfs_cache *cache)
 
 /* Waiting for one slot. */
 
+/* Until it is filled, or this thread's call is stopped. */
 static uint32_t wait_filled(struct bfs_slot *slot)
 {
+	const struct timespec look = { .tv_nsec = LOOK_NS };
 	uint32_t state = atomic_load_explicit(&slot->state,
 					      memory_order_acquire);
 
-	while (state < BFS_SLOT_READY) {
+	while (state < BFS_SLOT_READY && bfs_call_check(NULL) == BFS_OK) {
 		if (state == BFS_SLOT_AWAITED ||
 		    atomic_compare_exchange_strong(&slot->state, &state,
 						   BFS_SLOT_AWAITED))
 			syscall(SYS_futex, &slot->state, FUTEX_WAIT_PRIVATE,
-				BFS_SLOT_AWAITED, NULL, NULL, 0);
+				BFS_SLOT_AWAITED, bfs_call_now ? &look : NULL,
+				NULL, 0);
 		state = atomic_load_explicit(&slot->state,
 					     memory_order_acquire);
 	}
@@ -317,14 +324,30 @@ static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
 	}
 }
 
-static enum bfs_err await(struct bfs_cache *cache, struct bfs_slot *slot,
-			  const struct ask *ask)
+/* Whoever fills it gave it up for reasons of its own. */
+static bool is_given_up(const struct bfs_slot *slot)
 {
+	return slot->err == BFS_ERR_CANCELLED || slot->err == BFS_ERR_TOO_MUCH;
+}
+
+/* Sets *ret_again where the block is to be asked for once more: the one that
+ * was to fill it gave it up, so the next who wants it does it. */
+static enum bfs_err await(struct bfs_cache *cache, struct bfs_slot *slot,
+			  const struct ask *ask, bool *ret_again)
+{
+	uint32_t state = wait_filled(slot);
 	enum bfs_err err;
 
-	if (wait_filled(slot) == BFS_SLOT_READY) {
+	if (state == BFS_SLOT_READY) {
 		answer(ask, slot, BFS_CACHE_HIT);
 		return BFS_OK;
+	}
+	err = bfs_call_check(ask->diag);
+	if (err == BFS_OK && is_given_up(slot))
+		*ret_again = true;
+	if (err != BFS_OK || *ret_again) {
+		unref(cache, slot);
+		return err;
 	}
 	err = (enum bfs_err)slot->err;
 	if (slot->diag && ask->diag)
@@ -337,7 +360,8 @@ static enum bfs_err await(struct bfs_cache *cache, struct bfs_slot *slot,
 
 /* The slot is in the table: pins it, or waits for it. Unlocks the shard. */
 static enum bfs_err join(struct bfs_cache *cache, struct bfs_shard *shard,
-			 struct bfs_slot *slot, const struct ask *ask)
+			 struct bfs_slot *slot, const struct ask *ask,
+			 bool *ret_again)
 {
 	bool ready = atomic_load_explicit(&slot->state,
 					  memory_order_acquire) ==
@@ -359,7 +383,7 @@ static enum bfs_err join(struct bfs_cache *cache, struct bfs_shard *shard,
 	bfs_shard_unlock(shard);
 	bfs_queues_touch(&cache->queues, slot);
 	if (!ready)
-		return await(cache, slot, ask);
+		return await(cache, slot, ask, ret_again);
 	answer(ask, slot, BFS_CACHE_HIT);
 	return BFS_OK;
 }
@@ -441,16 +465,19 @@ static enum bfs_err get_block(struct bfs_cache *cache, const struct ask *ask)
 {
 	struct bfs_shard *shard;
 	struct bfs_slot *slot;
-	bool known;
+	bool again;
 
 	do {
+		again = false;
 		shard = bfs_table_lock(&cache->table, ask->hash);
 		slot = bfs_shard_find(shard, ask->hash, ask->key);
-		if (slot)
-			return join(cache, shard, slot, ask);
+		if (slot) {
+			BFS_TRY(join(cache, shard, slot, ask, &again));
+			continue;
+		}
 		bfs_shard_unlock(shard);
-		BFS_TRY(claim(cache, ask, &known));
-	} while (known);
+		BFS_TRY(claim(cache, ask, &again));
+	} while (again);
 	return BFS_OK;
 }
 

@@ -54,8 +54,9 @@ enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
 void bfs_cache_free(struct bfs_cache *cache);
 
 /* Pins or claims a block of len bytes. Waits while another thread decodes
- * it; if that one fails, returns its error and diagnosis. NOMEM when no
- * buffer can be had. */
+ * it, or until its call is stopped (call.h); if that one fails, returns its
+ * error and diagnosis, unless its call was stopped: then somebody else fills
+ * the block. NOMEM when no buffer can be had. */
 enum bfs_err bfs_cache_get(struct bfs_cache *cache,
 			   const struct bfs_cache_key *key, size_t len,
 			   enum bfs_cache_state *ret_state,

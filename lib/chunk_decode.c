@@ -9,6 +9,7 @@
 #include "chunk.h"
 
 #include "bytes.h"
+#include "call.h"
 #include "mem.h"
 
 #include <inttypes.h>
@@ -465,6 +466,7 @@ enum bfs_err bfs_chunk_decode(const struct bfs_chunk *c, uint32_t k,
 		.scratch = scratch, .diag = diag,
 	};
 
+	BFS_TRY(bfs_call_spend(len, "decoding a block", diag));
 	switch (c->head.kind) {
 	case BFS_CHUNK_ZEROS:
 	case BFS_CHUNK_UNINIT:

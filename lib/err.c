@@ -23,6 +23,8 @@ static const struct {
 	[BFS_ERR_RANGE] = { "out of range", EINVAL },
 	[BFS_ERR_CHANGED] = { "changed", ESTALE },
 	[BFS_ERR_INVALID] = { "invalid argument", EINVAL },
+	[BFS_ERR_CANCELLED] = { "cancelled", EINTR },
+	[BFS_ERR_TOO_MUCH] = { "too much work", EIO },
 };
 
 enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,

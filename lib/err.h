@@ -11,6 +11,7 @@
 
 #include "compiler.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum bfs_err {
@@ -25,6 +26,8 @@ enum bfs_err {
 	BFS_ERR_RANGE,		/* the caller asked beyond the end */
 	BFS_ERR_CHANGED,	/* the source is not the one opened */
 	BFS_ERR_INVALID,	/* the caller's mistake */
+	BFS_ERR_CANCELLED,	/* the caller gave the call up */
+	BFS_ERR_TOO_MUCH,	/* more work than one call may make */
 	BFS_N_ERRS
 };
 
@@ -58,6 +61,14 @@ const char *bfs_err_name(enum bfs_err err);
 /* The errno that the error becomes for a program; 0 for BFS_OK. The only
  * place where this is decided. */
 int bfs_err_errno(enum bfs_err err);
+
+/* Whether an error tells of the moment or of the call, and nothing about the
+ * container: it is passed on and never kept. */
+static inline bool bfs_err_passes(enum bfs_err err)
+{
+	return err == BFS_ERR_NOMEM || err == BFS_ERR_CANCELLED ||
+	       err == BFS_ERR_TOO_MUCH;
+}
 
 #define BFS_TRY(expr)                                   \
 	do {                                            \

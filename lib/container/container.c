@@ -6,6 +6,7 @@
 #include "container/container.h"
 
 #include "bytes.h"
+#include "call.h"
 #include "container/index.h"
 #include "container/nametree.h"
 #include "mem.h"
@@ -107,8 +108,8 @@ enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 	if (!ops)
 		ops = bfs_container_probe_dir(dirfd);
 	if (!ops)
-		return bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
-				"not a Blosc container");
+		return bfs_call_settle(bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+				"not a Blosc container"), diag);
 	frame = new_frame(ops);
 	if (!frame)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
@@ -118,7 +119,7 @@ enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 		err = bfs_fail(diag, BFS_ERR_IO, 0,
 			       "the directory cannot be opened again");
 	else
-		err = ops->open(frame, NULL, diag);
+		err = bfs_call_settle(ops->open(frame, NULL, diag), diag);
 	if (err != BFS_OK) {
 		bfs_frame_close(frame);
 		return err;
@@ -138,15 +139,15 @@ enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
 	if (!ops)
 		ops = bfs_container_probe(source, name);
 	if (!ops)
-		return bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
-				"not a Blosc container");
+		return bfs_call_settle(bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+				"not a Blosc container"), diag);
 	frame = new_frame(ops);
 	if (!frame)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
 	frame->source = bfs_source_ref(source);
 	frame->cbytes = bfs_source_len(source);
-	err = ops->open(frame, name, diag);
+	err = bfs_call_settle(ops->open(frame, name, diag), diag);
 	if (err != BFS_OK) {
 		bfs_frame_close(frame);
 		return err;
@@ -201,7 +202,7 @@ enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
 {
 	if (err == BFS_OK)
 		return BFS_OK;
-	if (err != BFS_ERR_NOMEM) {
+	if (!bfs_err_passes(err)) {
 		bfs_frame_blame(frame, why);
 		return BFS_OK;
 	}
@@ -223,6 +224,7 @@ enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
 {
 	if (n >= frame->n_chunks)
 		return no_such_chunk(frame, n, diag);
+	BFS_TRY(bfs_call_check(diag));
 	return bfs_diag_chunk(diag, frame->ops->span(frame, n, ret_span, diag),
 			      n);
 }
@@ -352,13 +354,13 @@ static enum bfs_err find_sizes(struct bfs_frame *frame,
 	if (!starts)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for chunk sizes");
-	err = sum_sizes(frame, starts, &why);
+	err = bfs_call_settle(sum_sizes(frame, starts, &why), &why);
 	pthread_mutex_lock(&frame->sizes_lock);
 	if (!frame->starts && frame->starts_err == BFS_OK) {
 		if (err == BFS_OK) {
 			frame->starts = starts;
 			starts = NULL;
-		} else if (err != BFS_ERR_NOMEM && err != BFS_ERR_IO) {
+		} else if (!bfs_err_passes(err) && err != BFS_ERR_IO) {
 			frame->starts_err = err;
 			frame->starts_why = why;
 		}

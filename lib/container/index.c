@@ -10,6 +10,7 @@
 #include "container/index.h"
 
 #include "bytes.h"
+#include "call.h"
 #include "mem.h"
 
 #include <inttypes.h>
@@ -183,6 +184,7 @@ static enum bfs_err copy_range(struct bfs_index *x, uint32_t pos, uint8_t *dst,
 {
 	const struct bfs_chunk *c = x->chunk;
 
+	BFS_TRY(bfs_call_check(diag));
 	while (len > 0) {
 		uint32_t k = bfs_chunk_block_at(c, pos);
 		uint32_t at = pos - bfs_chunk_block_off(c, k);

@@ -6,6 +6,7 @@
 #include "source/source.h"
 
 #include "bytes.h"
+#include "call.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -53,6 +54,7 @@ static enum bfs_err read_file(struct bfs_source *s, uint64_t off, void *buf,
 	struct file *f = (struct file *)s;
 	uint8_t *to = buf;
 
+	BFS_TRY(bfs_call_spend(len, "reading", diag));
 	while (len > 0) {
 		ssize_t n = pread(f->fd, to, len, (off_t)off);
 

@@ -29,7 +29,7 @@ const char *bfs_special_name(enum bfs_chunk_kind kind)
 /* What says nothing about the chunk. */
 static bool is_passing(enum bfs_err err)
 {
-	return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ||
+	return bfs_err_passes(err) || err == BFS_ERR_IO ||
 	       err == BFS_ERR_CHANGED;
 }
 

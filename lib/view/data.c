@@ -6,6 +6,7 @@
  * tells which of its bytes are holes.
  */
 #include "bytes.h"
+#include "call.h"
 #include "container/index.h"
 #include "view/file.h"
 #include "view/numbers.h"
@@ -34,8 +35,7 @@ static enum bfs_err add_hole(struct bfs_frame *frame, uint64_t n,
 	if (err == BFS_OK)
 		err = bfs_frame_chunk_len(frame, n, &len, NULL);
 	if (err != BFS_OK)
-		return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ? err
-								 : BFS_OK;
+		return bfs_err_passes(err) || err == BFS_ERR_IO ? err : BFS_OK;
 	*holes += len;
 	++*n_holes;
 	return BFS_OK;
@@ -69,7 +69,7 @@ static uint64_t holes_len(struct bfs_file *file)
 
 	if (bfs_flag_get(&state->holes_known))
 		return state->holes_len;
-	if (count_holes(file->array, &holes) != BFS_OK)
+	if (bfs_call_settle(count_holes(file->array, &holes), NULL) != BFS_OK)
 		return 0;
 	pthread_mutex_lock(&file->lock);
 	if (!state->holes_known) {

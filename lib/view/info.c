@@ -7,6 +7,7 @@
  * the frame's defaults. The text stays below 64 KiB whatever the file holds.
  */
 #include "bytes.h"
+#include "call.h"
 #include "codec/codec.h"
 #include "filter/filter.h"
 #include "json.h"
@@ -33,7 +34,7 @@ static enum bfs_status status_of(enum bfs_err err)
 /* What says nothing about the bytes of the container. */
 static bool is_passing(enum bfs_err err)
 {
-	return err == BFS_ERR_NOMEM || err == BFS_ERR_CHANGED;
+	return bfs_err_passes(err) || err == BFS_ERR_CHANGED;
 }
 
 static enum bfs_err check_index(struct bfs_frame *frame, struct bfs_diag *why)
@@ -170,7 +171,8 @@ enum bfs_err bfs_file_judge(struct bfs_file *file,
 	struct bfs_facts facts;
 
 	if (!bfs_flag_get(&state->judged)) {
-		BFS_TRY(find_facts(file->array, &facts, diag));
+		BFS_TRY(bfs_call_settle(find_facts(file->array, &facts, diag),
+					diag));
 		pthread_mutex_lock(&file->lock);
 		if (!state->judged) {
 			state->facts = facts;

@@ -7,6 +7,7 @@
  * tree.c's business, which asks here for its bytes.
  */
 #include "bytes.h"
+#include "call.h"
 #include "container/nametree.h"
 #include "view/file.h"
 #include "view/tree.h"
@@ -79,6 +80,8 @@ bool bfs_member_is_frame(struct bfs_file *file, const struct bfs_node *node)
 			return false;
 		looked = bfs_container_probe(source, name) ? FRAME : PLAIN;
 		bfs_source_unref(source);
+		if (bfs_call_stopped(NULL) != BFS_OK)
+			return false;
 		atomic_store(&m->looked, looked);
 	}
 	return looked == FRAME;

@@ -226,7 +226,7 @@ static enum bfs_err put_value(struct bfs_file *file,
 			  : bfs_fail(&why, BFS_ERR_NOMEM, 0,
 				     "no memory for a metalayer");
 	}
-	if (err == BFS_ERR_NOMEM || err == BFS_ERR_CHANGED) {
+	if (bfs_err_passes(err) || err == BFS_ERR_CHANGED) {
 		*diag = why;
 		return err;
 	}

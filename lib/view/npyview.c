@@ -46,7 +46,7 @@ enum bfs_err bfs_file_check_items(const struct bfs_file *file,
 				"an array of objects holds no values");
 	err = bfs_dtype_parse(meta->dtype, meta->dtype_len, &dtype, NULL);
 	if (err != BFS_OK)	/* opaque items then */
-		return err == BFS_ERR_NOMEM ? err : BFS_OK;
+		return bfs_err_passes(err) ? err : BFS_OK;
 	itemsize = dtype.itemsize;
 	bfs_dtype_release(&dtype);
 	if (!itemsize)

@@ -9,6 +9,7 @@
 #include "view/view.h"
 
 #include "bytes.h"
+#include "call.h"
 #include "container/nametree.h"
 #include "mem.h"
 #include "view/file.h"
@@ -300,7 +301,12 @@ enum bfs_err bfs_text_keep(struct bfs_file *file, struct bfs_text *text,
 {
 	enum bfs_err ret = err;
 
-	if (err == BFS_ERR_NOMEM || err == BFS_ERR_IO) {
+	if (bfs_call_stopped(diag) != BFS_OK) {
+		if (err == BFS_OK)
+			bfs_free(buf);
+		return bfs_call_stopped(NULL);
+	}
+	if (bfs_err_passes(err) || err == BFS_ERR_IO) {
 		if (diag)
 			*diag = *why;
 		return err;

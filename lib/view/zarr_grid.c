@@ -7,6 +7,7 @@
  * length of something that was checked, n_chunks is bounded.
  */
 #include "bytes.h"
+#include "call.h"
 #include "mem.h"
 #include "view/file.h"
 #include "view/zarr.h"
@@ -162,8 +163,11 @@ const struct bfs_zarr *bfs_zarr_get(struct bfs_file *file)
 
 	if (bfs_flag_get(&state->zarr_known))
 		return state->zarr;
-	if (bfs_zarr_new(file, &z, NULL) == BFS_ERR_NOMEM)
+	if (bfs_err_passes(bfs_call_settle(bfs_zarr_new(file, &z, NULL),
+					   NULL))) {
+		bfs_zarr_free(z);
 		return NULL;
+	}
 	pthread_mutex_lock(&file->lock);
 	if (!state->zarr_known) {
 		state->zarr = z;

@@ -141,7 +141,7 @@ static inline unsigned count_there(struct bfs_cache *cache, uint64_t first,
 	return n;
 }
 
-static uint64_t draw(uint64_t *seed, uint64_t below)
+static inline uint64_t draw(uint64_t *seed, uint64_t below)
 {
 	*seed ^= *seed << 13;
 	*seed ^= *seed >> 7;
