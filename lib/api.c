@@ -418,6 +418,9 @@ const char *bloscfs_dir_index(size_t i)
 	for (size_t k = 0; k < bfs_n_containers; k++)
 		if (bfs_containers[k]->index_name && i-- == 0)
 			return bfs_containers[k]->index_name;
+	for (size_t k = 0; k < bfs_n_containers; k++)
+		if (bfs_containers[k]->index_else && i-- == 0)
+			return bfs_containers[k]->index_else;
 	return NULL;
 }
 

@@ -98,6 +98,44 @@ static unsigned find_align(const struct bfs_dtype *type)
 	return type->kind == 'U' || size == 12 ? 4 : (unsigned)size;
 }
 
+static bool takes_word(const char *text, size_t len, size_t *pos,
+		       const char *word)
+{
+	size_t word_len = strlen(word);
+
+	if (len - *pos < word_len || memcmp(text + *pos, word, word_len))
+		return false;
+	*pos += word_len;
+	return true;
+}
+
+/* Kind and size at text[*pos], with *pos behind them. */
+static enum bfs_err scan_kind(struct bfs_dt *ps, const char *text, size_t len,
+			      size_t *pos, char *ret_kind, uint64_t *ret_n)
+{
+	size_t i = *pos;
+
+	*ret_n = 8;
+	*pos = len;
+	if (bfs_dt_find_letter(text + i, len - i, ret_kind, ret_n) ||
+	    (i == 0 && bfs_dt_find_word(text, len, ret_kind, ret_n)))
+		return BFS_OK;
+	*pos = i;
+	*ret_kind = takes_word(text, len, pos, "datetime64") ? 'M' :
+		    takes_word(text, len, pos, "timedelta64") ? 'm' : '\0';
+	if (*ret_kind)
+		return BFS_OK;
+	if (i == len || !text[i] || !strchr("biufcSUVMmOa", text[i]))
+		return bfs_dt_refuse(ps, "unknown type");
+	*ret_kind = text[i] == 'a' ? 'S' : text[i];
+	*pos = ++i;
+	if (i == len || !bfs_dt_is_digit(text[i]))
+		return bfs_dt_refuse(ps, "unknown type");
+	if (!bfs_dt_scan_number(text, len, pos, ret_n))
+		return bfs_dt_break(ps, "an item is too big");
+	return BFS_OK;
+}
+
 /* The whole of text is a simple type. Leaves *type for failures. */
 static enum bfs_err scan_simple(struct bfs_dt *ps, const char *text, size_t len,
 				struct bfs_dtype *type)
@@ -106,20 +144,9 @@ static enum bfs_err scan_simple(struct bfs_dt *ps, const char *text, size_t len,
 	uint64_t n = 0;
 	size_t i = 0;
 
-	if (i < len && text[i] && strchr("<>|=", text[i]))
+	if (len && text[i] && strchr("<>|=", text[i]))
 		order = text[i++];
-	if (i == len || !text[i] || !strchr("biufcSUVMm?O", text[i]))
-		return bfs_dt_refuse(ps, "unknown type");
-	type->kind = text[i++];
-	if (type->kind == '?') {
-		type->kind = 'b';
-		n = 1;
-	} else if (i < len && bfs_dt_is_digit(text[i])) {
-		if (!bfs_dt_scan_number(text, len, &i, &n))
-			return bfs_dt_break(ps, "an item is too big");
-	} else if (type->kind == 'O') {
-		n = 8;
-	}
+	BFS_TRY(scan_kind(ps, text, len, &i, &type->kind, &n));
 	if (!is_size(type->kind, n))
 		return bfs_dt_refuse(ps, "unknown size");
 	if (type->kind == 'U' && n > BFS_DT_MAX_SIZE / 4)

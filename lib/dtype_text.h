@@ -56,4 +56,11 @@ static inline bool bfs_dt_is_digit(char c)
 bool bfs_dt_scan_number(const char *text, size_t len, size_t *pos,
 			uint64_t *ret_v);
 
+/* A type that is one letter ("f"), or a word ("float32"): its kind as in
+ * struct bfs_dtype, or 'O', and the bytes of an item. */
+bool bfs_dt_find_letter(const char *text, size_t len, char *ret_kind,
+			uint64_t *ret_size);
+bool bfs_dt_find_word(const char *text, size_t len, char *ret_kind,
+		      uint64_t *ret_size);
+
 #endif

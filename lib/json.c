@@ -237,30 +237,51 @@ bool bfs_json_is_utf8(const void *text, size_t len)
 	return true;
 }
 
-static void put_escape(struct bfs_json *json, unsigned c)
+/* One unit of UTF-16. */
+static void put_unit(struct bfs_json *json, unsigned c)
 {
 	static const char hex[] = "0123456789abcdef";
-	char text[6] = { '\\', 'u', '0', '0', hex[c >> 4 & 15], hex[c & 15] };
+	char text[6] = { '\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15],
+			 hex[c >> 4 & 15], hex[c & 15] };
+
+	put(json, text, sizeof(text));
+}
+
+static void put_escape(struct bfs_json *json, unsigned c)
+{
 	static const char from[] = "\"\\\b\f\n\r\t";
 	static const char to[] = "\"\\bfnrt";
-	const char *found = c ? strchr(from, (int)c) : NULL;
+	const char *found = c && c < 0x80 ? strchr(from, (int)c) : NULL;
 
-	if (!found) {
-		put(json, text, sizeof(text));
-		return;
+	if (found) {
+		put(json, (const char[]){ '\\', to[found - from] }, 2);
+	} else if (c > 0xffff) {
+		put_unit(json, 0xd800 + ((c - 0x10000) >> 10));
+		put_unit(json, 0xdc00 + (c & 0x3ff));
+	} else {
+		put_unit(json, c);
 	}
-	text[1] = to[found - from];
-	put(json, text, 2);
+}
+
+/* The code point of a valid sequence of n bytes. */
+static int code_point(const uint8_t *p, size_t n)
+{
+	int c = n == 1 ? p[0] : p[0] & (0x7f >> n);
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	return c;
 }
 
 /* The code to escape at a valid sequence of n bytes, or -1: write as it is. */
-static int escaped_char(const uint8_t *p, size_t n)
+static int escaped_char(const uint8_t *p, size_t n, bool ascii)
 {
 	if (n == 1 && (p[0] < 0x20 || p[0] == '"' || p[0] == '\\' ||
 		       p[0] == 0x7f))
 		return p[0];
-	if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
-		return p[1];
+	if ((n == 2 && p[0] == 0xc2 && p[1] < 0xa0) || (n > 1 && ascii))
+		return code_point(p, n);
 	return -1;
 }
 
@@ -273,7 +294,7 @@ static void put_quoted(struct bfs_json *json, const void *text, size_t len)
 	put_text(json, "\"");
 	while (i < len && json->err == BFS_OK) {
 		n = scan_utf8(p + i, len - i, &bad);
-		c = n ? escaped_char(p + i, n) : -1;
+		c = n ? escaped_char(p + i, n, json->ascii) : -1;
 		if (n && c < 0) {
 			i += n;
 			continue;
@@ -282,7 +303,8 @@ static void put_quoted(struct bfs_json *json, const void *text, size_t len)
 		if (n)
 			put_escape(json, (unsigned)c);
 		else
-			put_text(json, "\xef\xbf\xbd");
+			put_text(json, json->ascii ? "\\ufffd" :
+						     "\xef\xbf\xbd");
 		i += n ? n : bad;
 		plain = i;
 	}

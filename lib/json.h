@@ -30,6 +30,7 @@ struct bfs_json {
 	uint8_t is_inline[BFS_JSON_DEPTH];
 	uint8_t filled[BFS_JSON_DEPTH];
 	bool after_key;
+	bool ascii;		/* \uXXXX for all beyond; set after init */
 };
 
 /* max_len 0: 64 MiB. */

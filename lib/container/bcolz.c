@@ -18,11 +18,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEADER 16
 #define MAX_JSON (256 << 10)
 #define MAX_CHUNKS (UINT64_C(1) << 26)
+#define MAX_COUNTED 4096	/* chunk files whose sizes are asked for */
+#define CHUNK_NAME "__%" PRIu64 ".blp"
+#define ATTRS "__attrs__"
 
 struct column {
 	struct bfs_openfiles files;
@@ -53,6 +57,26 @@ static bool probe_dir(int dirfd)
 	return data >= 0;
 }
 
+/* A file of the column as a metalayer; *ret_source is borrowed. */
+static enum bfs_err add_file(struct bfs_frame *f, int dirfd, const char *name,
+			     struct bfs_source **ret_source,
+			     struct bfs_diag *why)
+{
+	struct bfs_source *source;
+
+	BFS_TRY(bfs_source_member(dirfd, name, &source, why));
+	if (bfs_frame_add_meta(&f->metas, &f->n_metas, name, strlen(name), 0,
+			       bfs_source_len(source), false)) {
+		bfs_source_unref(source);
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	}
+	f->metas[f->n_metas - 1].source = source;
+	f->metas[f->n_metas - 1].is_json = true;
+	f->cbytes += bfs_source_len(source);
+	*ret_source = source;
+	return BFS_OK;
+}
+
 /* One JSON file of meta/, as a metalayer and as a tree. */
 static enum bfs_err read_json(struct bfs_frame *f, int metafd,
 			      const char *name, struct json_object **ret_root,
@@ -62,17 +86,13 @@ static enum bfs_err read_json(struct bfs_frame *f, int metafd,
 	struct bfs_source *source;
 	size_t len;
 
-	BFS_TRY(bfs_source_member(metafd, name, &source, why));
-	len = (size_t)bfs_min(MAX_JSON, bfs_source_len(source));
-	if (bfs_frame_add_meta(&f->metas, &f->n_metas, name, strlen(name), 0,
-			       len, false)) {
-		bfs_source_unref(source);
-		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
-	}
-	f->metas[f->n_metas - 1].source = source;
-	f->metas[f->n_metas - 1].is_json = true;
+	BFS_TRY(add_file(f, metafd, name, &source, why));
 	if (!f->source)
 		f->source = bfs_source_ref(source);
+	if (bfs_source_len(source) > MAX_JSON)
+		return bfs_fail(why, BFS_ERR_CORRUPT, MAX_JSON,
+				"meta/%s is too long", name);
+	len = (size_t)bfs_source_len(source);
 	text = bfs_zalloc(1, len + 1);
 	if (!text)
 		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
@@ -87,23 +107,16 @@ static enum bfs_err read_json(struct bfs_frame *f, int metafd,
 	return BFS_OK;
 }
 
-/* bcolz writes the names that NumPy prints. */
-static const char *spell_dtype(const char *name)
+/* What the user noted; may be missing. */
+static enum bfs_err add_attrs(struct bfs_frame *f, struct bfs_diag *diag)
 {
-	static const char *const names[][2] = {
-		{ "bool", "|b1" }, { "int8", "|i1" }, { "int16", "<i2" },
-		{ "int32", "<i4" }, { "int64", "<i8" }, { "uint8", "|u1" },
-		{ "uint16", "<u2" }, { "uint32", "<u4" }, { "uint64", "<u8" },
-		{ "float16", "<f2" }, { "float32", "<f4" },
-		{ "float64", "<f8" }, { "float128", "<f16" },
-		{ "complex64", "<c8" }, { "complex128", "<c16" },
-	};
-	size_t i;
+	struct bfs_source *source;
+	struct stat st;
 
-	for (i = 0; i < BFS_ARRAY_LEN(names); i++)
-		if (!strcmp(names[i][0], name))
-			return names[i][1];
-	return name;
+	if (fstatat(f->dirfd, ATTRS, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return BFS_OK;
+	return add_file(f, f->dirfd, ATTRS, &source, diag);
 }
 
 static int64_t take_int(struct json_object *root, const char *key)
@@ -131,7 +144,7 @@ static enum bfs_err take_array(struct bfs_frame *f, struct json_object *sizes,
 	    !json_object_is_type(dtype, json_type_string))
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
 				"meta/ does not tell shape and dtype");
-	text = spell_dtype(json_object_get_string(dtype));
+	text = json_object_get_string(dtype);
 	a.dtype_len = strlen(text);
 	a.dtype = bfs_memdup0(text, a.dtype_len);
 	if (!a.dtype)
@@ -140,60 +153,134 @@ static enum bfs_err take_array(struct bfs_frame *f, struct json_object *sizes,
 	return BFS_OK;
 }
 
-/* Sizes of rows and chunks, all in checked arithmetic. */
-static enum bfs_err size_column(struct bfs_frame *f, int64_t chunklen,
-				struct bfs_diag *why)
+/* How many bytes a row has: by its dtype, and where that is unknown, by what
+ * all rows have. */
+static enum bfs_err size_row(const struct bfs_array_meta *a, int64_t nbytes,
+			     uint64_t *ret_row, struct bfs_diag *why)
 {
-	const struct bfs_array_meta *a = &f->array;
 	struct bfs_dtype dtype;
-	uint64_t row, total, chunk, i;
+	uint64_t row, total;
+	enum bfs_err err;
 	unsigned d;
 
-	BFS_TRY(bfs_dtype_parse(a->dtype, a->dtype_len, &dtype, why));
+	err = bfs_dtype_parse(a->dtype, a->dtype_len, &dtype, why);
+	if (err == BFS_ERR_NOMEM)
+		return err;
+	if (err != BFS_OK) {
+		if (a->shape[0] == 0 || nbytes <= 0 || nbytes % a->shape[0])
+			return err;
+		*ret_row = (uint64_t)(nbytes / a->shape[0]);
+		return BFS_OK;
+	}
 	row = dtype.itemsize;
 	bfs_dtype_release(&dtype);
 	for (d = 1; d < a->ndim; d++)
 		if (!bfs_mul(row, (uint64_t)a->shape[d], &row))
 			row = 0;
-	if (row == 0 || chunklen <= 0 ||
-	    !bfs_mul(row, (uint64_t)a->shape[0], &total) ||
-	    total > INT64_MAX || !bfs_mul(row, (uint64_t)chunklen, &chunk) ||
-	    chunk > BFS_CHUNK_MAX_NBYTES ||
-	    bfs_div_up(total, chunk) > MAX_CHUNKS)
+	if (row == 0 || !bfs_mul(row, (uint64_t)a->shape[0], &total) ||
+	    total > INT64_MAX)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
+				"%" PRId64 " rows of %" PRIu64 " bytes",
+				a->shape[0], row);
+	if (nbytes >= 0 && (uint64_t)nbytes != total)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
+				"meta/sizes says %" PRId64 " bytes where the "
+				"shape has %" PRIu64, nbytes, total);
+	*ret_row = row;
+	return BFS_OK;
+}
+
+/* Chunks as far as their number tells: each then says how long it is. */
+static enum bfs_err count_chunks(struct bfs_frame *f, int64_t chunklen,
+				 struct bfs_diag *why)
+{
+	uint64_t n_rows = (uint64_t)f->array.shape[0];
+
+	if (chunklen <= 0 ||
+	    bfs_div_up(n_rows, (uint64_t)chunklen) > MAX_CHUNKS)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
+				"%" PRIu64 " rows, %" PRId64 " in a chunk",
+				n_rows, chunklen);
+	f->n_chunks = bfs_div_up(n_rows, (uint64_t)chunklen);
+	return BFS_OK;
+}
+
+static enum bfs_err size_column(struct bfs_frame *f, int64_t nbytes,
+				int64_t chunklen, struct bfs_diag *why)
+{
+	uint64_t row = 0, chunk;
+	bool has_object;
+	enum bfs_err err;
+
+	BFS_TRY(count_chunks(f, chunklen, why));
+	/* Each chunk is a pickle then, of any length. */
+	if (bfs_dtype_has_object(f->array.dtype, f->array.dtype_len,
+				 &has_object))
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	if (has_object)
+		return bfs_fail(why, BFS_ERR_UNSUPPORTED, 0,
+				"a column of Python objects, one pickle in "
+				"each chunk");
+	err = size_row(&f->array, nbytes, &row, why);
+	if (err != BFS_OK && (err != BFS_ERR_UNSUPPORTED || f->n_chunks > 0))
+		return err;
+	if (!bfs_mul(row, (uint64_t)chunklen, &chunk) ||
+	    chunk > BFS_CHUNK_MAX_NBYTES)
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
 				"chunks of %" PRId64 " rows of %" PRIu64
 				" bytes", chunklen, row);
-	f->n_chunks = bfs_div_up(total, chunk);
-	f->starts = bfs_alloc((size_t)(f->n_chunks + 1) * sizeof(*f->starts));
-	if (!f->starts)
-		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
-	for (i = 0; i < f->n_chunks; i++)
-		f->starts[i] = i * chunk;
-	f->starts[i] = total;
-	f->nbytes = total;
+	f->chunksize = (int64_t)chunk;
+	f->nbytes = row * (uint64_t)f->array.shape[0];
 	f->nbytes_known = true;
 	return BFS_OK;
 }
 
-static enum bfs_err open_meta(struct bfs_frame *f, int metafd,
-			      struct bfs_diag *why)
+/* What the chunk files take; of very many, what bcolz last noted. */
+static void count_stored(struct bfs_frame *f, int datafd, int64_t claimed)
 {
+	struct stat st;
+	char name[32];
+	uint64_t i;
+
+	if (f->n_chunks > MAX_COUNTED) {
+		f->cbytes += claimed > 0 ? (uint64_t)claimed : 0;
+		return;
+	}
+	for (i = 0; i < f->n_chunks; i++) {
+		snprintf(name, sizeof(name), CHUNK_NAME, i);
+		if (!fstatat(datafd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			f->cbytes += (uint64_t)st.st_size;
+	}
+}
+
+static enum bfs_err open_meta(struct bfs_frame *f, int metafd,
+			      struct bfs_diag *diag)
+{
+	const struct column *c = f->priv;
 	struct json_object *sizes = NULL, *storage = NULL;
+	struct bfs_diag why;
 	enum bfs_err err;
 
-	err = read_json(f, metafd, "sizes", &sizes, why);
-	if (err == BFS_OK)
-		err = read_json(f, metafd, "storage", &storage, why);
-	if (err == BFS_OK)
-		err = take_array(f, sizes, storage, why);
-	if (err == BFS_OK)
-		err = size_column(f, take_int(storage, "chunklen"), why);
-	if (err == BFS_OK)
+	f->cbytes = 0;
+	err = read_json(f, metafd, "sizes", &sizes, &why);
+	err = bfs_frame_settle(f, err, &why, diag);
+	if (err == BFS_OK) {
+		err = read_json(f, metafd, "storage", &storage, &why);
+		err = bfs_frame_settle(f, err, &why, diag);
+	}
+	if (err == BFS_OK && sizes && storage) {
+		err = take_array(f, sizes, storage, &why);
+		if (err == BFS_OK)
+			err = size_column(f, take_int(sizes, "nbytes"),
+					  take_int(storage, "chunklen"),
+					  &why);
+		err = bfs_frame_settle(f, err, &why, diag);
+		count_stored(f, c->datafd, take_int(sizes, "cbytes"));
 		bfs_meta_check_linear(f);
-	if (sizes)
-		json_object_put(sizes);
-	if (storage)
-		json_object_put(storage);
+	}
+	json_object_put(sizes);
+	json_object_put(storage);
 	return err;
 }
 
@@ -201,7 +288,6 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 				struct bfs_diag *diag)
 {
 	struct column *c = bfs_zalloc(1, sizeof(*c));
-	struct bfs_diag why;
 	enum bfs_err err;
 	int metafd;
 
@@ -218,27 +304,27 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
 				"the column is no longer there");
 	}
-	err = open_meta(f, metafd, &why);
+	err = open_meta(f, metafd, diag);
 	/* Whatever is wrong with them, the source is one of the side files. */
-	if (!f->source && bfs_source_member(metafd, "storage", &f->source,
-					    diag) != BFS_OK)
-		err = BFS_ERR_NOMEM;
+	if (err == BFS_OK && !f->source)
+		err = bfs_source_member(metafd, "storage", &f->source, diag);
 	close(metafd);
-	if (err == BFS_ERR_NOMEM)
-		return bfs_fail(diag, err, 0, "meta/ cannot be read");
-	if (err != BFS_OK)
-		bfs_frame_blame(f, &why);
-	return BFS_OK;
+	return err == BFS_OK ? add_attrs(f, diag) : err;
 }
 
 static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 			 struct bfs_span *ret_span, struct bfs_diag *diag)
 {
-	(void)f;
+	struct bfs_span s = { .special = BFS_CHUNK_BLOCKS, .file = n,
+			      .off = HEADER, .avail = UINT64_MAX,
+			      .nbytes = UINT32_MAX };
+
 	(void)diag;
-	*ret_span = (struct bfs_span){ .special = BFS_CHUNK_BLOCKS, .file = n,
-				       .off = HEADER, .avail = UINT64_MAX,
-				       .nbytes = UINT32_MAX };
+	if (f->chunksize > 0)
+		s.nbytes = (uint32_t)bfs_min(
+			(uint64_t)f->chunksize,
+			f->nbytes - n * (uint64_t)f->chunksize);
+	*ret_span = s;
 	return BFS_OK;
 }
 
@@ -249,7 +335,7 @@ static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
 	struct column *c = f->priv;
 	char name[32];
 
-	snprintf(name, sizeof(name), "__%" PRIu64 ".blp", span_->file);
+	snprintf(name, sizeof(name), CHUNK_NAME, span_->file);
 	return bfs_openfiles_get(&c->files, c->datafd, span_->file, name,
 				 ret_source, diag);
 }
@@ -270,6 +356,7 @@ const struct bfs_container bfs_container_bcolz = {
 	.name = "bcolz",
 	.probe_dir = probe_dir,
 	.index_name = "meta/sizes",
+	.index_else = "meta/storage",
 	.open = open_column,
 	.span = span,
 	.source = source,

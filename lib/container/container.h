@@ -92,8 +92,8 @@ struct bfs_container {
 	 * then. A glance: one or two openat. */
 	bool (*probe_dir)(int dirfd);
 	/* Of a directory: the file in it that a writer changes with the
-	 * content. */
-	const char *index_name;
+	 * content; one that tells a damaged container without it. */
+	const char *index_name, *index_else;
 	/* Fills frame (zeroed, source set; for a directory dirfd, and the
 	 * row sets source). Damage is not a failure: it sets status and
 	 * why, and leaves what can be served. */

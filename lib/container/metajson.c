@@ -175,23 +175,35 @@ void bfs_meta_check_linear(struct bfs_frame *f)
 	a->present = len == f->nbytes;
 }
 
-/* (kind, shape, dtype), a tuple that became a plain list. */
-static bool take_tensor(struct bfs_frame *f, struct json_object *root)
+/* (kind, shape, dtype), a tuple that became a plain list. What is something
+ * else leaves the frame as it is. */
+static enum bfs_err take_tensor(struct bfs_frame *f, struct json_object *root)
 {
 	struct bfs_array_meta a = { .linear = true };
 	struct json_object *dtype;
+	const char *text;
 
 	if (!json_object_is_type(root, json_type_array) ||
 	    json_object_array_length(root) != 3 ||
 	    !bfs_meta_shape(json_object_array_get_idx(root, 1), &a))
-		return false;
+		return BFS_OK;
 	dtype = json_object_array_get_idx(root, 2);
-	if (!json_object_is_type(dtype, json_type_string))
-		return false;
-	a.dtype_len = (size_t)json_object_get_string_len(dtype);
-	a.dtype = bfs_memdup0(json_object_get_string(dtype), a.dtype_len);
+	/* Of records it is the list of their fields. */
+	if (json_object_is_type(dtype, json_type_array))
+		text = json_object_to_json_string_ext(
+			dtype, JSON_C_TO_STRING_PLAIN |
+			JSON_C_TO_STRING_NOSLASHESCAPE);
+	else if (json_object_is_type(dtype, json_type_string))
+		text = json_object_get_string(dtype);
+	else
+		return BFS_OK;
+	a.dtype_len = text ? strlen(text) : 0;
+	a.dtype = text ? bfs_memdup0(text, a.dtype_len) : NULL;
+	if (!a.dtype)
+		return BFS_ERR_NOMEM;
 	f->array = a;
-	return true;
+	bfs_meta_check_linear(f);
+	return BFS_OK;
 }
 
 enum bfs_err bfs_meta_tensor(struct bfs_frame *f, struct bfs_diag *diag)
@@ -207,12 +219,12 @@ enum bfs_err bfs_meta_tensor(struct bfs_frame *f, struct bfs_diag *diag)
 	/* Other programs may call a metalayer so: what is no tensor is left
 	 * alone. */
 	err = bfs_meta_decode(f, m, &root, NULL);
-	if (err != BFS_OK)
-		return err == BFS_ERR_NOMEM ?
-			bfs_fail(diag, err, 0, "no memory") : BFS_OK;
-	if (take_tensor(f, root))
-		bfs_meta_check_linear(f);
-	json_object_put(root);
+	if (err == BFS_OK) {
+		err = take_tensor(f, root);
+		json_object_put(root);
+	}
+	if (err == BFS_ERR_NOMEM)
+		return bfs_fail(diag, err, 0, "no memory");
 	if (!f->array.present)
 		f->typesize = typesize;
 	return BFS_OK;

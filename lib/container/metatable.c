@@ -179,6 +179,30 @@ static void take_first_caterva(struct bfs_cursor *c, struct bfs_array_meta *a)
 	}
 }
 
+/*
+ * Whether it began as an array does: a list of 5 to 7 elements, version 0, the
+ * number of dimensions, the list of as many, and in it 64-bit numbers (the
+ * first Caterva: a list of 3, and no version). One of these signs may be
+ * damaged; where more of them are missing, somebody else has a metalayer of
+ * that name.
+ */
+static bool begins_as_array(const uint8_t *p, uint64_t len, bool first_caterva)
+{
+	unsigned n_missing = 0, at = first_caterva ? 1 : 2;
+
+	if (len > 0)
+		n_missing += first_caterva ? p[0] != 0x93 :
+					     p[0] < 0x95 || p[0] > 0x97;
+	if (len > 1 && !first_caterva)
+		n_missing += p[1] != 0;
+	if (len > at + 1)
+		n_missing += p[at] > BFS_MAX_DIM || p[at + 1] != 0x90 + p[at];
+	if (len > at + 2)
+		n_missing += p[at + 2] != 0xd3 && p[at + 2] != 0xcf &&
+			     p[at + 2] != 0x90;
+	return n_missing <= (len > at + 2 ? 1 : 0);
+}
+
 static enum bfs_err parse_array(struct bfs_frame *frame,
 				const struct bfs_meta *m, const uint8_t *buf,
 				struct bfs_diag *diag)
@@ -200,11 +224,12 @@ static enum bfs_err parse_array(struct bfs_frame *frame,
 	}
 	a->ndim = bfs_cursor_u8(&c);
 	if (!c.failed && version == 0 && a->ndim <= BFS_MAX_DIM &&
-	    (n_elements == 7 || n_elements == 5)) {
+	    n_elements >= 5 && n_elements <= 7) {
 		take_shape64(&c, a->ndim, a->shape);
 		take_shape32(&c, a->ndim, a->chunkshape);
 		take_shape32(&c, a->ndim, a->blockshape);
-		if (n_elements == 7)
+		/* A draft with a dtype counted six (docs/errata.md). */
+		if (n_elements > 5)
 			BFS_TRY(take_dtype(&c, a, diag));
 		if (!c.failed) {
 			a->present = true;
@@ -220,37 +245,40 @@ static enum bfs_err parse_array(struct bfs_frame *frame,
 	return BFS_OK;
 }
 
-static const struct bfs_meta *find_array(const struct bfs_frame *frame)
+/* Reads the metalayer whole; one that looks like an array's counts. */
+static enum bfs_err try_array(struct bfs_frame *frame,
+			      const struct bfs_meta *m, bool *ret_counts,
+			      struct bfs_diag *diag)
 {
-	static const char *const names[] = { "b2nd", "caterva" };
-	size_t n, i;
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc((size_t)m->len);
 
-	for (n = 0; n < BFS_ARRAY_LEN(names); n++)
-		for (i = 0; i < frame->n_metas; i++)
-			if (frame->metas[i].name_len == strlen(names[n]) &&
-			    !strcmp(frame->metas[i].name, names[n]))
-				return &frame->metas[i];
-	return NULL;
+	if (!buf)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(bfs_source_read(frame->source, m->off, buf, (size_t)m->len,
+				diag));
+	*ret_counts = begins_as_array(buf, m->len, false) ||
+		      (m->name[0] == 'c' &&
+		       begins_as_array(buf, m->len, true));
+	return *ret_counts ? parse_array(frame, m, buf, diag) : BFS_OK;
 }
 
 enum bfs_err bfs_metatable_array(struct bfs_frame *frame, struct bfs_diag *diag)
 {
-	const struct bfs_meta *m = find_array(frame);
+	static const char *const names[] = { "b2nd", "caterva" };
+	bool counts = false;
 	struct bfs_diag why;
 	enum bfs_err err;
-	uint8_t *buf;
+	size_t n, i;
 
-	if (!m)
-		return BFS_OK;
-	buf = bfs_alloc((size_t)m->len);
-	if (!buf)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	err = bfs_source_read(frame->source, m->off, buf, (size_t)m->len,
-			      &why);
-	if (err == BFS_OK)
-		err = parse_array(frame, m, buf, diag);
-	else
-		bfs_frame_blame(frame, &why);
-	bfs_free(buf);
-	return err == BFS_ERR_NOMEM ? err : BFS_OK;
+	for (n = 0; n < BFS_ARRAY_LEN(names); n++)
+		for (i = 0; i < frame->n_metas && !counts; i++) {
+			const struct bfs_meta *m = &frame->metas[i];
+
+			if (m->name_len != strlen(names[n]) ||
+			    strcmp(m->name, names[n]))
+				continue;
+			err = try_array(frame, m, &counts, &why);
+			BFS_TRY(bfs_frame_settle(frame, err, &why, diag));
+		}
+	return BFS_OK;
 }

@@ -403,6 +403,8 @@ static enum bfs_err make_text(const struct bfs_zarr *z,
 	enum bfs_err err;
 
 	bfs_json_init(&json, 0);
+	/* zarr-python up to 2.13 reads nothing else. */
+	json.ascii = true;
 	switch (which) {
 	case BFS_ZARR_ARRAY2:
 	case BFS_ZARR_MEMBER2:

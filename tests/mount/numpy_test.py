@@ -4,9 +4,11 @@
 import errno
 import mmap
 import os
+import struct
 
 import harness
 import programs
+import samples
 from harness import Mount, equal
 from programs import MIB, need, shared, tool
 
@@ -75,6 +77,41 @@ numbers = shared(Numbers)
 def same(got, wanted, what):
     equal((got.shape, got.dtype.str), (wanted.shape, wanted.dtype.str), what)
     assert numpy.array_equal(got, wanted), what + " has other values"
+
+
+def spellings_of_a_dtype_are_those_of_numpy(work):
+    """Arrays whose dtype is said in each of NumPy's own words."""
+    if numpy is None:
+        raise harness.Skip("there is no numpy")
+    words = {word for word in getattr(numpy, "sctypeDict", {})
+             if isinstance(word, str) and not word.isdigit()}
+    words |= set(numpy.typecodes["All"]) | {
+        "=f8", "|i4", ">d", "<f", "float32", "datetime64[ns]",
+        "timedelta64[25s]", ">M8[us]", "<U7", "S3"}
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    wanted = {}
+    for i, word in enumerate(sorted(words)):
+        try:
+            dtype = numpy.dtype(word)
+        except TypeError:
+            continue
+        if dtype.hasobject or not dtype.itemsize:
+            continue
+        wanted[i] = dtype
+        size = dtype.itemsize
+        data = samples.noise(4 * size)
+        made = bytearray(samples.assemble(
+            data, len(data), [samples.chunk(data, size)], [0], False,
+            samples.array_layer([4], [4], [4], word.encode())))
+        struct.pack_into(">i", made, 0x30, size)
+        harness.write(f"{source}/{i}.b2nd", bytes(made))
+    assert len(wanted) > 60, len(wanted)
+    with Mount(work, source) as mount:
+        for i, dtype in wanted.items():
+            got = numpy.load(mount.path(f"{i}.b2nd/data.npy"))
+            equal(got.dtype, dtype)
+            equal(got.tobytes(), samples.noise(4 * dtype.itemsize), "bytes")
 
 
 def load_gives_the_same_arrays(work):
@@ -186,6 +223,7 @@ def a_program_in_fortran_reads_a_stream(work):
 
 if __name__ == "__main__":
     harness.main([
+        spellings_of_a_dtype_are_those_of_numpy,
         load_gives_the_same_arrays,
         load_maps_the_same_arrays,
         memmap_of_raw_bytes_gives_the_same,

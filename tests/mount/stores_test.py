@@ -65,8 +65,10 @@ def chunk(data):
                        max(1, len(data)), len(data) + 16) + data
 
 
-def write_column(path, values, chunklen, dtype="int64"):
+def write_column(path, values, chunklen, dtype="int64", attrs=None):
     os.makedirs(path + "/data")
+    if attrs is not None:
+        harness.write(path + "/__attrs__", attrs)
     os.mkdir(path + "/meta")
     data = struct.pack(f"<{len(values)}q", *values)
     for i in range(0, len(values), chunklen):
@@ -104,13 +106,110 @@ def a_bcolz_column_is_one_array(work):
               ("bcolz", "good", [2234]))
         storage = json.loads(read(mount.path("col/meta.json")))["storage"]
         equal(storage["chunklen"], 1000)
-        # A table's folder is a folder; a column that tells no sizes says so.
+        # A table's folder is a folder. A dtype that nobody knows costs the
+        # array, not the bytes.
         odd = json.loads(read(mount.path("table/data/odd/info.json")))
-        equal(odd["status"] == "good", False, "good")
+        equal((odd["status"], odd["nbytes"]), ("good", len(data)))
+        equal(read(mount.path("table/data/odd/data.bin")) == data, True,
+              "bytes of an unknown dtype")
+        assert not os.path.exists(mount.path("table/data/odd/data.npy"))
         # A chunk that is missing is missed alone.
         harness.fails_with(5, read, mount.path("gap/chunks/0000000001"))
         equal(read(mount.path("gap/chunks/0000000002")) == data[16000:],
               True, "bytes of a chunk")
+
+
+def dates_and_spans_are_arrays(work):
+    source = os.path.join(work, "source")
+    values = list(range(-40, 60))
+    spelt = {"datetime64[ns]": b"<M8[ns]", "datetime64[D]": b"<M8[D]",
+             "timedelta64[s]": b"<m8[s]", "<M8[us]": b"<M8[us]",
+             ">M8[ns]": b">M8[ns]"}
+    for i, dtype in enumerate(spelt):
+        data = write_column(f"{source}/{i}", values, 16, dtype)
+    with Mount(work, source) as mount:
+        for i, (dtype, descr) in enumerate(spelt.items()):
+            npy = read(mount.path(f"{i}/data.npy"))
+            assert b"'descr': '" + descr + b"'" in npy[:128], npy[:128]
+            equal(npy[128:] == data, True, "items of " + dtype)
+            info = json.loads(read(mount.path(f"{i}/info.json")))
+            equal((info["status"], info["dtype"]), ("good", dtype))
+
+
+def attributes_of_a_column_are_metadata(work):
+    source = os.path.join(work, "source")
+    long = json.dumps({"note": "x" * (300 << 10)}).encode()
+    write_column(source + "/a", range(9), 4, attrs=b'{"unit": "m"}\n')
+    write_column(source + "/long", range(9), 4, attrs=long)
+    write_column(source + "/none", range(9), 4)
+    write_column(source + "/out", range(9), 4)
+    os.symlink("/etc/passwd", source + "/out/__attrs__")
+    with Mount(work, source) as mount:
+        equal(read(mount.path("a/meta/__attrs__")), b'{"unit": "m"}\n')
+        told = json.loads(read(mount.path("a/meta.json")))
+        equal(told["__attrs__"], {"unit": "m"})
+        equal(read(mount.path("long/meta/__attrs__")) == long, True, "all")
+        for name in ("none", "out"):
+            equal(sorted(os.listdir(mount.path(name, "meta"))),
+                  ["sizes", "storage"])
+
+
+def a_column_without_sizes_is_damaged_everywhere(work):
+    source = os.path.join(work, "source")
+    write_column(source + "/col", range(9), 4, attrs=b"{}")
+    os.unlink(source + "/col/meta/sizes")
+    checked = harness.run("--check", source)
+    equal(checked.returncode, 1, "exit code of --check")
+    assert "damaged" in checked.stdout, checked.stdout
+    with Mount(work, source) as mount:
+        info = json.loads(read(mount.path("col/info.json")))
+        equal((info["format"], info["status"]), ("bcolz", "damaged"))
+        assert "sizes" in info["error"], info["error"]
+        equal(sorted(os.listdir(mount.path("col/meta"))),
+              ["__attrs__", "storage"])
+        harness.fails_with(5, read, mount.path("col/data.bin"))
+
+
+def sizes_of_a_column_are_those_of_its_files(work):
+    source = os.path.join(work, "source")
+    write_column(source + "/col", range(1000), 300)
+    write_column(source + "/empty", [], 300)
+    stored = sum(os.stat(os.path.join(folder, name)).st_size
+                 for folder, _, names in os.walk(source + "/col")
+                 for name in names)
+    with Mount(work, source) as mount:
+        info = json.loads(read(mount.path("col/info.json")))
+        equal([info[key] for key in ("nbytes", "cbytes", "chunksize",
+                                     "nchunks")], [8000, stored, 2400, 4])
+        equal(info["ratio"], 8000 / stored)
+        equal(os.stat(mount.path("col/chunks/0000000003")).st_size, 800)
+        info = json.loads(read(mount.path("empty/info.json")))
+        equal((info["status"], info["nchunks"], info["nbytes"]),
+              ("good", 0, 0))
+
+
+def sizes_that_contradict_each_other_are_damage(work):
+    source = os.path.join(work, "source")
+    data = write_column(source + "/col", range(1000), 300)
+    with open(source + "/col/meta/sizes", "w", encoding="ascii") as file:
+        json.dump({"shape": [999], "nbytes": 8000, "cbytes": 0}, file)
+    with Mount(work, source) as mount:
+        info = json.loads(read(mount.path("col/info.json")))
+        equal(info["status"], "damaged")
+        harness.fails_with(5, read, mount.path("col/data.bin"))
+        equal(read(mount.path("col/chunks/0000000001")) == data[2400:4800],
+              True, "bytes of a chunk")
+
+
+def pickles_of_a_column_of_objects_are_its_chunks(work):
+    source = os.path.join(work, "source")
+    data = write_column(source + "/col", range(6), 2, "object")
+    with Mount(work, source) as mount:
+        info = json.loads(read(mount.path("col/info.json")))
+        equal((info["status"], info["nchunks"]), ("unsupported", 3))
+        for i in range(3):
+            equal(read(mount.path(f"col/chunks/{i:010d}")),
+                  data[16 * i:16 * i + 16])
 
 
 if __name__ == "__main__":
@@ -118,4 +217,10 @@ if __name__ == "__main__":
         every_entry_has_an_inode_of_its_own,
         a_store_closed_meanwhile_is_opened_again,
         a_bcolz_column_is_one_array,
+        dates_and_spans_are_arrays,
+        attributes_of_a_column_are_metadata,
+        a_column_without_sizes_is_damaged_everywhere,
+        sizes_of_a_column_are_those_of_its_files,
+        sizes_that_contradict_each_other_are_damage,
+        pickles_of_a_column_of_objects_are_its_chunks,
     ])

@@ -231,8 +231,32 @@ static void empty_or_unknown_version_is_refused(void **state)
 
 	(void)state;
 	expect_no_array(&b, "array metalayer 'b2nd'");
-	b = patched(0, 0x96, 1);
+	b = patched(0, 0x98, 1);
 	expect_no_array(&b, "array metalayer 'b2nd'");
+}
+
+/* One that began as an array's is a damaged array; see above. */
+static void what_only_bears_the_name_is_somebodys_metadata(void **state)
+{
+	static const struct { const char *p; size_t len; } layers[] = {
+		{ "\xa5hello", 6 }, { "\x81\xa1" "a\1", 4 },
+		{ "\x97\1\2\3\4\5\6\7", 8 }, { "\xc0", 1 },
+		{ "\x82\xa4name\xa1x\xa3num\7", 13 },
+		{ "{\"shape\": [5, 7]}", 17 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BFS_ARRAY_LEN(layers); i++) {
+		struct build b = make_array(layers[i].p, layers[i].len);
+		struct bfs_array *a = hostile_open(&b, NAME);
+
+		expect_good(a);
+		assert_false(a->has_nd);
+		assert_string_equal(a->frame->format, "b2frame");
+		expect_stream(a, BFS_STREAM_DATA, 0, data, sizeof(data));
+		bfs_array_close(a);
+		free(b.p);
+	}
 }
 
 static void blocks_of_another_size_fail_in_their_chunk(void **state)
@@ -317,11 +341,37 @@ static void expect_opaque(const char *dtype, size_t len)
 
 #define EXPECT_OPAQUE(text) expect_opaque(text, sizeof(text) - 1)
 
+/* A snapshot of February 2023 counted six elements and wrote seven. */
+static void a_draft_that_counts_six_elements_is_an_array(void **state)
+{
+	struct build m = { 0 }, b;
+	struct bfs_file *file;
+	uint8_t *npy;
+	size_t n;
+
+	(void)state;
+	build_bytes(&m, frames_array_meta, AT_DTYPE_LEN);
+	build_be32(&m, 3);
+	build_bytes(&m, "|u1", 3);
+	m.p[0] = 0x96;
+	b = make_array((const char *)m.p, m.len);
+	file = hostile_file(&b, NAME);
+	assert_int_equal(file->array->frame->status, BFS_GOOD);
+	assert_true(file->array->has_nd);
+	npy = frames_read(file, "data.npy", &n);
+	assert_non_null(strstr((char *)npy + 10, "'descr': '|V4'"));
+	assert_int_equal(n, 128 + 5 * 7 * 4);
+	free(npy);
+	bfs_file_free(file);
+	free(b.p);
+	free(m.p);
+}
+
 static void dtype_that_is_nonsense_makes_items_opaque(void **state)
 {
 	(void)state;
 	EXPECT_OPAQUE("");
-	EXPECT_OPAQUE("int32");
+	EXPECT_OPAQUE("Int32");
 	EXPECT_OPAQUE("<i4\0");
 	EXPECT_OPAQUE("<i3");
 	EXPECT_OPAQUE("\xff\xff\xff");
@@ -400,7 +450,9 @@ int main(void)
 		T(metalayer_shorter_than_its_arrays_is_refused),
 		T(dtype_longer_than_its_metalayer_is_refused),
 		T(empty_or_unknown_version_is_refused),
+		T(what_only_bears_the_name_is_somebodys_metadata),
 		T(blocks_of_another_size_fail_in_their_chunk),
+		T(a_draft_that_counts_six_elements_is_an_array),
 		T(dtype_that_is_nonsense_makes_items_opaque),
 		T(dtype_of_another_size_makes_items_opaque),
 		T(dtype_of_objects_or_of_no_size_offers_no_npy),

@@ -297,12 +297,13 @@ static void expect_refusal(const char *text, enum bfs_err err)
 static void what_is_no_dtype_is_refused(void **state)
 {
 	static const char *const table[] = {
-		"", " ", "int32", "float64", "i", "b", "i3", "i16", "f1",
+		"", " ", ">int32", "Float64", "u", "i3", "i16", "f1",
 		"f10", "c4", "M8[", "M8[]", "M8[x]", "M8[ns", "M8ns]",
 		"M8[0s]", "M8[-1s]", "M8[s/3]", "M8[10]", "M4[s]", "M[s]",
 		"<", "<<i4", "<i4 ", " <i4", "< i4", "i4x", "2i4", "i4,i4",
 		"|O", "O8", "O", "'|O'", "[('a', '|O'), ('b', '<i4')]",
-		"<i-4", "<S-1", "a5", "datetime64[ns]", "'", "'<i4", "'<i4\"",
+		"object", "object_", "c1", "d8", "B1", "datetime64[]",
+		"float 32", "<i-4", "<S-1", "'", "'<i4", "'<i4\"",
 		"''", "'<i4'x", "'<i4' '<i4'", "b'<i4'", "[", "]", "[]]",
 		"[(", "[()]", "[('a')]", "[('a',)]", "[('a', )]",
 		"[('a' '<i4')]", "[('a', '<i4']", "[('a', '<i4')",
@@ -552,7 +553,7 @@ static void header_is_the_one_numpy_writes(void **state)
 
 static void header_says_bytes_where_no_dtype_fits(void **state)
 {
-	static const char *const unfit[] = { NULL, "", "int32", "|u1",
+	static const char *const unfit[] = { NULL, "", "Int32", "|u1",
 		"[('a', '<i4'), ('b', '<i4')]", "|S99999999999",
 		"{'names': ['b', 'a'], 'formats': ['<i2', '<i2'],"
 		" 'offsets': [2, 0]}" };

@@ -131,6 +131,24 @@ static void strings_are_escaped(void **state)
 
 #define BAD "\xef\xbf\xbd"
 
+static void text_in_ascii_has_units_of_utf16(void **state)
+{
+	static const char all[] = "a\x7f\xc2\x85\xc3\xbc\xce\xb1\xe2\x82\xac"
+				  "\xf0\x9d\x84\x9e\xf4\x8f\xbf\xbf\xff\"\n";
+	struct bfs_json json;
+
+	(void)state;
+	bfs_json_init(&json, 0);
+	json.ascii = true;
+	bfs_json_object(&json);
+	bfs_json_key(&json, "\xce\xb1");
+	bfs_json_string(&json, all);
+	bfs_json_object_end(&json);
+	expect_text(&json, "{\n  \"\\u03b1\": "
+		    "\"a\\u007f\\u0085\\u00fc\\u03b1\\u20ac\\ud834\\udd1e"
+		    "\\udbff\\udfff\\ufffd\\\"\\n\"\n}\n");
+}
+
 static void bad_utf8_is_replaced(void **state)
 {
 	(void)state;
@@ -395,6 +413,7 @@ int main(void)
 		cmocka_unit_test(text_is_indented_as_promised),
 		cmocka_unit_test(what_is_inline_stays_on_its_line),
 		cmocka_unit_test(strings_are_escaped),
+		cmocka_unit_test(text_in_ascii_has_units_of_utf16),
 		cmocka_unit_test(bad_utf8_is_replaced),
 		cmocka_unit_test(any_bytes_give_valid_json),
 		cmocka_unit_test(doubles_are_short_and_come_back),

@@ -68,6 +68,28 @@ static const char array3[] = "{\n"
 	"  \"dimension_names\": [\"dim_0\", \"dim_1\"]\n"
 	"}\n";
 
+static void metadata_is_ascii_whatever_fields_are_called(void **state)
+{
+	static const char *const texts[] = { "zarr/.zarray",
+					     "dataset.zarr/.zmetadata" };
+	struct build b;
+	struct bfs_file *file = open_dtype(&b, "[('\xce\xb1', '<i2'), "
+					   "('\xf0\x9d\x84\x9e', '<i2')]", 4);
+
+	(void)state;
+	for (size_t i = 0; i < BFS_ARRAY_LEN(texts); i++) {
+		size_t len;
+		uint8_t *got = frames_read(file, texts[i], &len);
+
+		assert_non_null(strstr((char *)got, "\"\\u03b1\""));
+		assert_non_null(strstr((char *)got, "\"\\ud834\\udd1e\""));
+		while (len-- > 0)
+			assert_true(got[len] < 0x80);
+		free(got);
+	}
+	close_file(file, &b);
+}
+
 static void metadata_of_both_versions_is_exact(void **state)
 {
 	struct build b;
@@ -453,6 +475,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(metadata_of_both_versions_is_exact),
+		cmocka_unit_test(
+			metadata_is_ascii_whatever_fields_are_called),
 		cmocka_unit_test(
 			a_group_holds_the_array_and_repeats_its_metadata),
 		cmocka_unit_test(dtypes_have_their_names_and_fill_values),

@@ -447,6 +447,32 @@ static void the_last_chunk_of_a_joined_array_is_padded(void **state)
 	close_file(file, &b);
 }
 
+/* ["numpy", [1000], [["a", "<i4"], ["b", "<f8", [12]]]]: 100 bytes each. */
+static void a_packed_tensor_of_records_is_an_array(void **state)
+{
+	static const char pack[] = "\x93\xa5numpy\x91\xcd\x03\xe8\x92"
+		"\x92\xa1" "a\xa3<i4" "\x93\xa1" "b\xa3<f8\x91\x0c";
+	const struct frame_layer vlmetas[] = {
+		FRAME_LAYER("__pack_tensor__", pack) };
+	struct frame_input in = { .vlmetas = vlmetas, .n_vlmetas = 1,
+		.data = frames_pattern, .len = sizeof(frames_pattern),
+		.chunksize = 32768, .blocksize = 512, .typesize = 100 };
+	struct frame_bytes bytes = frames_build(&in);
+	struct build b = { .p = bytes.p, .len = bytes.len };
+	struct bfs_file *file = open_bytes(&b, "x.b2frame");
+	size_t len;
+	uint8_t *npy = frames_read(file, "data.npy", &len);
+
+	(void)state;
+	assert_non_null(strstr((char *)npy + 10, "'descr': [('a', '<i4'), "
+			       "('b', '<f8', (12,))]"));
+	assert_non_null(strstr((char *)npy + 10, "'shape': (1000,)"));
+	assert_memory_equal(npy + len - sizeof(frames_pattern), frames_pattern,
+			    sizeof(frames_pattern));
+	free(npy);
+	close_file(file, &b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +491,7 @@ int main(void)
 		cmocka_unit_test(
 			hostile_shapes_of_joined_arrays_stay_in_bounds),
 		cmocka_unit_test(the_last_chunk_of_a_joined_array_is_padded),
+		cmocka_unit_test(a_packed_tensor_of_records_is_an_array),
 	};
 
 	return cmocka_run_group_tests(tests, frames_setup, frames_teardown);
