@@ -3,10 +3,13 @@
  * check_find.c - which containers there are: sources become a list, in the
  * order of the command line, folders by the bytes of the names in them.
  *
- * Links below a source are not followed. What is neither file nor folder is
- * not opened; what is no container is passed over.
+ * Links below a source are not followed, mounts of bloscfs below it not
+ * entered. What is neither file nor folder is not opened; what is no container
+ * is passed over.
  */
 #include "check_parts.h"
+
+#include "nested.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -147,6 +150,7 @@ static int visit_entry(struct check_jobs *jobs, const char *dir,
 {
 	size_t len = strlen(dir), cap = len + strlen(name) + 2;
 	char *path = malloc(cap);
+	struct nested nested;
 	struct stat st;
 	int status = 0;
 
@@ -154,7 +158,9 @@ static int visit_entry(struct check_jobs *jobs, const char *dir,
 		return -ENOMEM;
 	snprintf(path, cap, "%s%s%s", dir,
 		 len && dir[len - 1] == '/' ? "" : "/", name);
-	if (lstat(path, &st) < 0)
+	if (nested_look(AT_FDCWD, path, &nested) == 0 && nested.is_bloscfs)
+		status = 0;
+	else if (lstat(path, &st) < 0)
 		status = errno == ENOENT ? 0 :
 			 add_unreadable(jobs, path, false, -errno);
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))

@@ -47,8 +47,12 @@ static int open_source_dir(struct daemon *daemon, struct node *node,
 			   struct handle *handle)
 {
 	char path[PATH_MAX];
+	struct src_stat st;
 	int fd, status = look_path(daemon, node, path);
 
+	if (!status && look_is_nested(daemon, node))
+		/* Nothing to open; but is it still there? */
+		return look_again(daemon, node, &st);
 	if (status)
 		return status;
 	fd = src_at(&daemon->src, -1, path, O_RDONLY | O_DIRECTORY);
@@ -153,6 +157,19 @@ static void add_source_entry(struct daemon *daemon, struct listing *list,
 		ino = tree_ino(&st, kind, 0);
 	reply_attr_source(daemon, kind, &st, ino, &param.attr);
 	reply_list_add(list, name, &param, next);
+}
+
+/* A mount of bloscfs. */
+static void list_nested(struct daemon *daemon, struct listing *list,
+			const struct handle *handle, off_t off)
+{
+	static const char *const dots[] = { ".", ".." };
+
+	for (; off >= 0 && off < 2; off++) {
+		if (!reply_list_fits(list, dots[off]))
+			return;
+		add_dots(daemon, list, handle->node, dots[off], off + 1);
+	}
 }
 
 /* With the handle's lock held. 0 or -errno. */
@@ -290,6 +307,8 @@ static void list_dir(fuse_req_t req, size_t len, off_t off,
 	} else if (!status && handle->node->kind == NODE_CONTROL) {
 		if (off >= 0)
 			list_control(daemon, &list, handle, off);
+	} else if (!status && !handle->dir) {
+		list_nested(daemon, &list, handle, off);
 	} else if (!status) {
 		pthread_mutex_lock(&handle->lock);
 		status = list_source(daemon, &list, handle, off);

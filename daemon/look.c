@@ -58,6 +58,18 @@ static enum node_kind node_kind_of(enum src_kind kind)
 	return NODE_PLAIN;
 }
 
+bool look_is_nested(struct daemon *daemon, struct node *node)
+{
+	struct src_stat st;
+	uint64_t ino;
+	bool open;
+
+	if (node->kind != NODE_DIR)
+		return false;
+	tree_stat(&daemon->tree, node, &st, &ino, &open);
+	return st.nested;
+}
+
 /* The path does not lead to it any more. */
 int look_as_stale(int error)
 {
@@ -157,7 +169,7 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	bool has;
 	int status;
 
-	if (src_hides(&daemon->src, dir_fd, name))
+	if (src_hides(name))
 		return -ENOENT;
 	status = src_stat(&daemon->src, dir_fd, name, &now);
 	if (status)

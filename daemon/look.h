@@ -17,6 +17,8 @@ int look_path(const struct daemon *daemon, struct node *node, char *buf);
 /* The same to be told: through containers, and with a name for the root. */
 void look_name(const struct daemon *daemon, struct node *node, char *buf);
 
+/* Whether a node was found to be a mount of bloscfs: an empty directory. */
+bool look_is_nested(struct daemon *daemon, struct node *node);
 /* Errors that mean that a path leads elsewhere now become -ESTALE. */
 int look_as_stale(int error);
 /* What a source node is now. -ESTALE if its name stands for something

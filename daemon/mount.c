@@ -31,68 +31,6 @@ static int refuse(char *error, size_t cap, const char *fmt, ...)
 	return -1;
 }
 
-/* In the table of mounts blanks and backslashes are octal. In place. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from; to++) {
-		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' &&
-		    from[2] && from[3]) {
-			*to = (char)((from[1] - '0') * 64 +
-				     (from[2] - '0') * 8 + (from[3] - '0'));
-			from += 4;
-		} else {
-			*to = *from++;
-		}
-	}
-	*to = '\0';
-}
-
-/* "ID PARENT MAJ:MIN ROOT POINT OPTIONS [FIELD...] - TYPE SOURCE OPTIONS" */
-static bool read_mount_line(char *line, const char *path,
-			    struct mount_entry *entry)
-{
-	char *save, *word, *type = strstr(line, " - ");
-
-	if (!type)
-		return false;
-	word = strtok_r(line, " ", &save);
-	for (int i = 0; word && i < 4; i++) {
-		word = strtok_r(NULL, " ", &save);
-		if (i == 1 && word && sscanf(word, "%u:%u", &entry->major,
-					     &entry->minor) != 2)
-			return false;
-	}
-	if (!word)
-		return false;
-	unescape(word);
-	return strcmp(word, path) == 0 &&
-	       sscanf(type + 3, "%63s", entry->type) == 1;
-}
-
-bool mount_find(const char *path, struct mount_entry *ret_entry)
-{
-	FILE *table = fopen("/proc/self/mountinfo", "re");
-	struct mount_entry entry;
-	char *line = NULL;
-	size_t cap = 0;
-	bool found = false;
-
-	if (!table)
-		return false;
-	/* Of several on one path the last is on top. */
-	while (getline(&line, &cap, table) > 0) {
-		if (read_mount_line(line, path, &entry)) {
-			*ret_entry = entry;
-			found = true;
-		}
-	}
-	free(line);
-	fclose(table);
-	return found;
-}
-
 static int check_device(const struct opts *opts, char *error, size_t cap)
 {
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);

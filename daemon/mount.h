@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mount.h - what a mount needs of the system around it: the mount point, the
- * table of mounts, fusermount3, the kernel's settings.
+ * mount.h - what a mount needs of the system around it: the mount point,
+ * fusermount3, the kernel's settings.
  *
  * Errors come as one sentence for the user.
  */
 #ifndef BFS_DAEMON_MOUNT_H
 #define BFS_DAEMON_MOUNT_H
 
+#include "mounttable.h"
 #include "opts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct mount_entry {
-	unsigned major, minor;
-	char type[64];
-};
-
-/* What is mounted on an absolute path; false if nothing is. */
-bool mount_find(const char *path, struct mount_entry *ret_entry);
 
 /* Whether a mount can be made. *ret_real is the mount point without symlinks,
  * to be freed. 0 or -1. */

@@ -128,6 +128,8 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 	uint64_t id, ino;
 	int dir_fd, status = look_path(daemon, parent, path);
 
+	if (!status && look_is_nested(daemon, parent))
+		status = -ENOENT;
 	if (status)
 		return status;
 	dir_fd = src_at(&daemon->src, -1, path, O_PATH | O_DIRECTORY);
@@ -637,7 +639,8 @@ static int find_access(struct daemon *daemon, struct node *node, int mask)
 		return -EROFS;
 	if (mask & X_OK && S_ISREG(attr.st_mode))
 		return -EACCES;
-	return mask && node->kind != NODE_LINK && node->kind != NODE_CONTROL ?
+	return mask && node->kind != NODE_LINK &&
+	       node->kind != NODE_CONTROL && !look_is_nested(daemon, node) ?
 	       ask_source(daemon, node, mask) : 0;
 }
 

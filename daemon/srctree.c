@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * srctree.c - access below SOURCE by openat2, or component by component on
- * kernels without it.
+ * srctree.c - access below SOURCE by openat2, or component by component where
+ * another mount lies on the way and on kernels without it.
  */
 #include "srctree.h"
 
 #include "bloscfs.h"
+#include "nested.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -26,7 +28,7 @@ static int open_beneath(int base, const char *path, int flags)
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS,
+			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
 	};
 	long fd;
 
@@ -36,55 +38,101 @@ static int open_beneath(int base, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int open_component(int base, const char *name, int flags)
+/* The place that dir and name are, without access to what lies there. */
+static int open_place(int dir, const char *name, struct nested *ret_nested)
 {
-	int fd;
+	int fd, status;
 
 	if (strcmp(name, "..") == 0)
 		return -EXDEV;
-	fd = openat(base, name, flags | O_CLOEXEC | O_NOFOLLOW);
+	fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	/* Where the walk begins we are already. */
+	*ret_nested = (struct nested){ 0 };
+	status = strcmp(name, ".") == 0 ? 0 :
+		 nested_look(fd, "", ret_nested);
+	if (status) {
+		close(fd);
+		return status;
+	}
+	return fd;
+}
+
+/* Access to a place. dir and name lead there as far as we know. */
+static int open_at_place(int place, int dir, const char *name, int flags)
+{
+	char link[32];
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	fd = open(link, flags | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? -errno : fd;
 }
 
-static int walk(int base, const char *path, int flags)
+/* Component by component. -EXDEV where a mount of bloscfs lies on the way or
+ * at the end; in that last case it is described. */
+static int walk(int base, const char *path, int flags,
+		struct nested *ret_nested)
 {
+	struct nested nested = { 0 };
 	char name[NAME_MAX + 1];
-	const char *slash;
-	int dir = base, next;
+	int dir = base, place, fd;
+	size_t len;
 
-	while ((slash = strchr(path, '/'))) {
-		if ((size_t)(slash - path) > NAME_MAX)
-			next = -ENAMETOOLONG;
-		else {
-			memcpy(name, path, (size_t)(slash - path));
-			name[slash - path] = '\0';
-			next = open_component(dir, name,
-					      O_PATH | O_DIRECTORY);
+	for (;; path += len + 1) {
+		len = strcspn(path, "/");
+		if (len > NAME_MAX) {
+			place = -ENAMETOOLONG;
+		} else {
+			memcpy(name, path, len);
+			name[len] = '\0';
+			place = open_place(dir, name, &nested);
 		}
+		if (!path[len] || place < 0 || nested.is_bloscfs)
+			break;
 		if (dir != base)
 			close(dir);
-		if (next < 0)
-			return next;
-		dir = next;
-		path = slash + 1;
+		dir = place;
 	}
-	next = open_component(dir, path, flags);
+	fd = place;
+	if (place >= 0 && nested.is_bloscfs)
+		fd = -EXDEV;
+	else if (place >= 0 && !(flags & O_PATH))
+		fd = open_at_place(place, dir, name, flags);
+	if (place >= 0 && fd != place)
+		close(place);
 	if (dir != base)
 		close(dir);
-	return next;
+	if (!path[len] && place >= 0)
+		*ret_nested = nested;
+	return fd;
 }
 
-int src_at(const struct src *src, int base, const char *path, int flags)
+/* Where no other mount lies on the way one call does it. */
+static int reach(const struct src *src, int base, const char *path, int flags,
+		 struct nested *ret_nested)
 {
+	int fd = -EXDEV;
+
+	*ret_nested = (struct nested){ 0 };
 	if (base < 0)
 		base = src->root_fd;
 	if (*path == '\0')
 		path = ".";
-	return src->plain_walk ? walk(base, path, flags) :
-				 open_beneath(base, path, flags);
+	if (!src->plain_walk)
+		fd = open_beneath(base, path, flags);
+	return fd == -EXDEV ? walk(base, path, flags, ret_nested) : fd;
 }
 
-/* The file that a directory must have to be a container. */
+int src_at(const struct src *src, int base, const char *path, int flags)
+{
+	struct nested nested;
+
+	return reach(src, base, path, flags, &nested);
+}
 
 static void convert(struct src_stat *to, const struct stat *from)
 {
@@ -100,15 +148,28 @@ static void convert(struct src_stat *to, const struct stat *from)
 	};
 }
 
-static void add_index(struct src_stat *to, int dir_fd)
+/* Whether dir_fd holds a regular file of that name. */
+static bool stat_below(const struct src *src, int dir_fd, const char *name,
+		       struct stat *ret_stat)
+{
+	int fd = src_at(src, dir_fd, name, O_PATH);
+	bool found = fd >= 0 && fstat(fd, ret_stat) == 0 &&
+		     S_ISREG(ret_stat->st_mode);
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* The file that a directory must have to be a container. */
+static void add_index(const struct src *src, struct src_stat *to, int dir_fd)
 {
 	const char *name;
 	struct stat st;
 	size_t i;
 
 	for (i = 0; (name = bloscfs_dir_index(i)); i++)
-		if (!fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode))
+		if (stat_below(src, dir_fd, name, &st))
 			break;
 	if (!name)
 		return;
@@ -119,7 +180,8 @@ static void add_index(struct src_stat *to, int dir_fd)
 }
 
 /* What an open descriptor is. */
-static int stat_fd(int fd, struct src_stat *ret_stat)
+static int stat_fd(const struct src *src, int fd,
+		   struct src_stat *ret_stat)
 {
 	struct stat st;
 
@@ -127,20 +189,44 @@ static int stat_fd(int fd, struct src_stat *ret_stat)
 		return -errno;
 	convert(ret_stat, &st);
 	if (S_ISDIR(st.st_mode))
-		add_index(ret_stat, fd);
+		add_index(src, ret_stat, fd);
+	return 0;
+}
+
+/* A mount of bloscfs is not asked who it is: an empty folder of those who own
+ * the source. */
+static int stat_nested(const struct src *src, const struct nested *nested,
+		       struct src_stat *ret_stat)
+{
+	struct stat st;
+
+	if (fstat(src->root_fd, &st) < 0)
+		return -errno;
+	convert(ret_stat, &st);
+	ret_stat->dev = nested->dev;
+	ret_stat->ino = nested->id;
+	ret_stat->size = ret_stat->blocks = 0;
+	ret_stat->mode = S_IFDIR | 0555;
+	ret_stat->nlink = 2;
+	ret_stat->nested = true;
 	return 0;
 }
 
 int src_stat(const struct src *src, int base, const char *path,
 	     struct src_stat *ret_stat)
 {
+	int at = base < 0 ? src->root_fd : base, fd, status;
+	struct nested nested;
 	struct stat st;
-	int fd, status;
 
 	if (*path && !strchr(path, '/')) {
 		/* One component cannot lead anywhere else. */
-		if (fstatat(base < 0 ? src->root_fd : base, path, &st,
-			    AT_SYMLINK_NOFOLLOW |
+		status = nested_look(at, path, &nested);
+		if (status)
+			return status;
+		if (nested.is_bloscfs)
+			return stat_nested(src, &nested, ret_stat);
+		if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW |
 			    AT_NO_AUTOMOUNT) < 0)
 			return -errno;
 		if (!S_ISDIR(st.st_mode)) {
@@ -148,10 +234,12 @@ int src_stat(const struct src *src, int base, const char *path,
 			return 0;
 		}
 	}
-	fd = src_at(src, base, path, O_PATH);
+	fd = reach(src, base, path, O_PATH, &nested);
+	if (fd == -EXDEV && nested.is_bloscfs)
+		return stat_nested(src, &nested, ret_stat);
 	if (fd < 0)
 		return fd;
-	status = stat_fd(fd, ret_stat);
+	status = stat_fd(src, fd, ret_stat);
 	close(fd);
 	return status;
 }
@@ -165,7 +253,7 @@ static int open_as(const struct src *src, int base, const char *path,
 
 	if (fd < 0)
 		return fd;
-	status = stat_fd(fd, &st);
+	status = stat_fd(src, fd, &st);
 	if (!status && (st.mode & S_IFMT) != type)
 		status = -ESTALE;
 	if (status) {
@@ -204,16 +292,9 @@ static bool ends_in(const char *name, const char *end)
 	return len >= end_len && strcmp(name + len - end_len, end) == 0;
 }
 
-bool src_hides(const struct src *src, int dir_fd, const char *name)
+bool src_hides(const char *name)
 {
-	struct stat st;
-
-	if (ends_in(name, ".b2lock"))
-		return true;
-	if (!src->hide_name || strcmp(name, src->hide_name) != 0)
-		return false;
-	return fstat(dir_fd, &st) == 0 && st.st_dev == src->hide_dev &&
-	       st.st_ino == src->hide_ino;
+	return ends_in(name, ".b2lock");
 }
 
 static enum bloscfs_err probe(int fd, const char *path, bool is_dir)
@@ -265,7 +346,7 @@ int src_kind(const struct src *src, int base, const char *path,
 
 bool src_same_file(const struct src_stat *a, const struct src_stat *b)
 {
-	return a->dev == b->dev && a->ino == b->ino;
+	return a->dev == b->dev && a->ino == b->ino && a->nested == b->nested;
 }
 
 bool src_same_content(const struct src_stat *a, const struct src_stat *b)
@@ -373,27 +454,5 @@ void src_close(struct src *src)
 	if (src->root_fd >= 0)
 		close(src->root_fd);
 	free(src->file);
-	free(src->hide_name);
 	*src = (struct src){ .root_fd = -1 };
-}
-
-int src_hide(struct src *src, const char *mountpoint)
-{
-	const char *name;
-	struct stat st;
-	int fd = open_parent(mountpoint, &name), status = 0;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		status = -errno;
-	close(fd);
-	if (status)
-		return status;
-	src->hide_name = strdup(name);
-	if (!src->hide_name)
-		return -ENOMEM;
-	src->hide_dev = st.st_dev;
-	src->hide_ino = st.st_ino;
-	return 0;
 }

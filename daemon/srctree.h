@@ -4,7 +4,7 @@
  *
  * SOURCE is opened once, before mounting; every later access starts at that
  * descriptor and stays below it: no symlink is followed, no FIFO or device
- * is opened. Paths are relative, without "." and "..". "" is the root.
+ * is opened, no mount of bloscfs entered. Paths are relative, without "." and "..". "" is the root.
  * All calls but src_open and src_close may run at once.
  */
 #ifndef BFS_DAEMON_SRCTREE_H
@@ -33,25 +33,21 @@ struct src_stat {
 	uint32_t mtime_nsec;
 	uint32_t mode, uid, gid, nlink, blksize;
 	uint32_t index_mode;	/* of a directory's index; 0: has none */
+	bool nested;		/* a mount of bloscfs: an empty directory */
 };
 
 struct src {
 	int root_fd;		/* a directory */
 	char *file;		/* the one container in it; NULL: a tree */
 	bool plain_walk;	/* the kernel has no openat2 */
-	/* The mount point, if it lies below a directory of the source. */
-	uint64_t hide_dev, hide_ino;
-	char *hide_name;
 };
 
 /* path is a directory or a regular file. 0 or -errno. */
 int src_open(struct src *src, const char *path);
 void src_close(struct src *src);
-/* Hides the entry that a mount on mountpoint (absolute, without symlinks)
- * is going to cover. 0 or -errno. */
-int src_hide(struct src *src, const char *mountpoint);
 
-/* A descriptor, or -errno. base is -1 for the root, or a directory's. */
+/* A descriptor, or -errno. base is -1 for the root, or a directory's. -EXDEV
+ * for a mount of bloscfs and what lies in one: they are not entered. */
 int src_at(const struct src *src, int base, const char *path, int flags);
 /* Opens a regular file for reading, and says which it is. */
 int src_open_file(const struct src *src, int base, const char *path,
@@ -63,8 +59,8 @@ int src_stat(const struct src *src, int base, const char *path,
 	     struct src_stat *ret_stat);
 /* Read permission of a container, as 0444 bits. */
 uint32_t src_read_bits(const struct src_stat *stat);
-/* Whether name in directory dir_fd is never shown. */
-bool src_hides(const struct src *src, int dir_fd, const char *name);
+/* Whether a name is never shown. */
+bool src_hides(const char *name);
 /* The kind of what lies at path, whose stat is given. What may be a
  * container is opened and looked into; what we may not read is none. */
 int src_kind(const struct src *src, int base, const char *path,

@@ -164,16 +164,10 @@ static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 static enum exit_code check_point(struct daemon *daemon, const char *point)
 {
 	char error[ERROR_CAP];
-	int status;
 
 	if (mount_check(daemon->opts, point, &daemon->mountpoint, error,
 			sizeof(error)))
 		return fail(EXIT_FAILED, "%s", error);
-	status = src_hide(&daemon->src, daemon->mountpoint);
-	if (status)
-		return fail(EXIT_FAILED, "cannot look at the directory above "
-			    "'%s': %s; choose another mount point", point,
-			    strerror(-status));
 	return EXIT_OK;
 }
 
@@ -291,6 +285,9 @@ static bool told_in_background(void *arg, const char *error)
 	close(word->fd);
 	if (error)
 		return false;
+	/* Only now: who has made the mount point for us (autofs) knows us by
+	 * our group, and lets nobody else look at it before we are done. */
+	setsid();
 	notify(word->opts);
 	close_stdio();
 	return heard;
@@ -301,7 +298,6 @@ static int run_child(struct daemon *daemon, const char *source, int fd)
 	struct word word = { .opts = daemon->opts, .fd = fd };
 	int status;
 
-	setsid();
 	/* What goes wrong until it is mounted reaches the parent. */
 	if (!daemon->opts->log_file && !daemon->opts->syslog)
 		log_open(LOG_TO_SYSLOG, NULL);

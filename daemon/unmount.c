@@ -140,7 +140,7 @@ int unmount_run(const char *mountpoint, char *error, size_t cap)
 	char *path = resolve(mountpoint, &mount), reason[512];
 	int daemon_fd, status = 0;
 
-	if (!path || strncmp(mount.type, "fuse.bloscfs", 12) != 0) {
+	if (!path || !mounttable_is_bloscfs(&mount)) {
 		snprintf(error, cap, "'%s' is not a mount of bloscfs; "
 			 "findmnt -t fuse.bloscfs lists those that are",
 			 mountpoint);

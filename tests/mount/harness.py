@@ -20,6 +20,7 @@ DATA = os.environ.get("TEST_DATA_DIR", os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "data"))
 SCRIPT_SECONDS = 110
 NOBODY = 65534
+WORK = []
 
 
 class Skip(Exception):
@@ -236,6 +237,11 @@ def needs_reach():
         raise Skip("others cannot reach the program")
 
 
+def work_folder():
+    """Where the script's tests work."""
+    return WORK[0]
+
+
 def main(tests):
     """Runs the tests, each with the work folder; prints TAP."""
     if not os.path.exists("/dev/fuse"):
@@ -249,6 +255,7 @@ def main(tests):
     signal.alarm(SCRIPT_SECONDS)
     work = os.path.realpath(tempfile.mkdtemp(prefix="bloscfs-test."))
     os.chmod(work, 0o755)
+    WORK.append(work)
     failed = 0
     print(f"1..{len(tests)}", flush=True)
     try:

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mounts of bloscfs below a source: empty folders that nobody asks, so that
+no daemon waits for another or for itself."""
+import os
+import signal
+import subprocess
+
+import harness
+import private
+import samples
+from harness import Mount, equal, run
+
+DATA = samples.noise(100000)
+
+
+def make_source(work, *folders):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    for folder in ("a", *folders):
+        os.makedirs(os.path.join(source, folder))
+    harness.write(source + "/a/x.b2frame", samples.frame(DATA, 20000))
+    harness.write(source + "/plain", b"plain")
+    return source
+
+
+def listed(folder):
+    """Everything below a folder, by find, which must end."""
+    found = private.command("find", folder, "-print").splitlines()
+    return {os.path.relpath(name, folder) for name in found}
+
+
+def empty(folder):
+    equal(os.listdir(folder), [], "what is in " + folder)
+    assert os.path.isdir(folder), folder
+    harness.fails_with(2, os.stat, folder + "/a")
+
+
+def two_mounts_in_one_source_do_not_wait_for_each_other(work):
+    private.needs_root()
+    source = make_source(work, "one", "two")
+    with Mount(work, source, point=source + "/one") as one, \
+            Mount(work, source, "--views=info,zarr",
+                  point=source + "/two") as two:
+        for mount in (one, two):
+            names = listed(mount.point)
+            assert {"a/x.b2frame/info.json", "one", "two"} <= names, names
+            assert not any(name.startswith(("one/", "two/"))
+                           for name in names), names
+            private.command("ls", "-lR", mount.point)
+            private.command("du", "-s", mount.point)
+            empty(mount.path("one"))
+            empty(mount.path("two"))
+        equal(harness.read(one.path("a/x.b2frame/data.bin")), DATA, "data")
+
+
+def a_daemon_that_answers_nobody_holds_up_no_other(work):
+    private.needs_root()
+    source = make_source(work, "one", "two")
+    with Mount(work, source, point=source + "/one") as one, \
+            Mount(work, source, point=source + "/two") as two:
+        two.process.send_signal(signal.SIGSTOP)
+        try:
+            listed(one.point)
+            empty(one.path("two"))
+            result = run("--check", source, timeout=60)
+            equal(result.returncode, 0, "--check, with " + result.stderr)
+            equal(result.stdout.count("x.b2frame"), 1, result.stdout)
+        finally:
+            two.process.send_signal(signal.SIGCONT)
+
+
+def a_mount_bound_once_more_is_not_entered(work):
+    private.needs_root()
+    source = make_source(work, "m", "bound", "part", "a/deep")
+    harness.write(source + "/file", b"")
+    with Mount(work, source, point=source + "/m") as mount:
+        # While it runs, and as a whole, in part, and a single file.
+        private.command("ls", "-l", mount.point)
+        private.bind(mount.point, source + "/bound")
+        private.bind(mount.path("a"), source + "/part")
+        private.bind(mount.path("a/x.b2frame"), source + "/a/deep")
+        private.bind(mount.path("plain"), source + "/file")
+        try:
+            names = listed(mount.point)
+            assert {"a/x.b2frame/data.bin", "bound", "part", "file",
+                    "a/deep", "m"} <= names, names
+            for name in ("bound", "part", "a/deep", "m", "file"):
+                empty(mount.path(name))
+            run("--check", source, timeout=60)
+        finally:
+            for name in ("bound", "part", "a/deep", "file"):
+                harness.raw_unmount(os.path.join(source, name))
+
+
+def a_mount_that_comes_and_goes_is_followed(work):
+    private.needs_root()
+    source = make_source(work, "later/own")
+    harness.write(source + "/later/own/file", b"own")
+    with Mount(work, source, "-o", "attr_timeout=0") as mount:
+        point = mount.path("later/own")
+        equal(os.listdir(point), ["file"], "before")
+        with Mount(work, source, point=source + "/later/own"):
+            empty(point)
+            equal(os.listdir(mount.path("later")), ["own"], "the folder")
+        equal(os.listdir(point), ["file"], "afterwards")
+        equal(harness.read(point + "/file"), b"own", "the file")
+
+
+def other_file_systems_are_entered_and_ours_in_them_are_not(work):
+    private.needs_root()
+    source = make_source(work, "disk", "link")
+    with private.mounted("tmpfs", source + "/disk"):
+        os.makedirs(source + "/disk/in/m")
+        harness.write(source + "/disk/in/y.b2frame",
+                      samples.frame(DATA, 20000))
+        harness.write(source + "/disk/in/file", b"text")
+        harness.write(source + "/over", b"")
+        private.bind(source + "/disk/in/file", source + "/over")
+        try:
+            with Mount(work, source, point=source + "/disk/in/m") as mount, \
+                    Mount(work, source) as other:
+                for point in (mount.point, other.point):
+                    names = listed(point)
+                    assert "disk/in/y.b2frame/data.bin" in names, names
+                    empty(point + "/disk/in/m")
+                    equal(harness.read(point +
+                                       "/disk/in/y.b2frame/data.bin"),
+                          DATA, "data")
+                    equal(harness.read(point + "/over"), b"text", "over")
+                    equal(harness.read(point + "/disk/in/file"), b"text",
+                          "file")
+        finally:
+            harness.raw_unmount(source + "/over")
+
+
+def a_mount_point_within_the_source_is_an_empty_folder(work):
+    source = make_source(work, "m")
+    harness.write(source + "/m/covered", b"")
+    with Mount(work, source, point=source + "/m") as mount:
+        assert "m" in os.listdir(mount.point)
+        empty(mount.path("m"))
+        equal(os.access(mount.path("m"), os.R_OK | os.X_OK), True, "access")
+        subprocess.run(["du", "-s", mount.point], check=True, timeout=30,
+                       stdout=subprocess.DEVNULL)
+
+
+private.main([
+    two_mounts_in_one_source_do_not_wait_for_each_other,
+    a_daemon_that_answers_nobody_holds_up_no_other,
+    a_mount_bound_once_more_is_not_entered,
+    a_mount_that_comes_and_goes_is_followed,
+    other_file_systems_are_entered_and_ours_in_them_are_not,
+    a_mount_point_within_the_source_is_an_empty_folder,
+])
