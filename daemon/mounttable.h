@@ -12,7 +12,7 @@
 
 struct mount_entry {
 	unsigned id;		/* may come back once the mount is gone */
-	unsigned major, minor;	/* the same for all mounts of one system */
+	unsigned major, minor;	/* all mounts of one system share it */
 	const char *point;	/* valid while the line is being seen */
 	char type[64];
 	char source[128];	/* cut to fit */

@@ -4,7 +4,8 @@
  *
  * SOURCE is opened once, before mounting; every later access starts at that
  * descriptor and stays below it: no symlink is followed, no FIFO or device
- * is opened, no mount of bloscfs entered. Paths are relative, without "." and "..". "" is the root.
+ * is opened, no mount of bloscfs entered. Paths are relative, without "." and
+ * "..". "" is the root.
  * All calls but src_open and src_close may run at once.
  */
 #ifndef BFS_DAEMON_SRCTREE_H
