@@ -4,7 +4,9 @@
  *
  * All that can fail without the mount fails before the fork. The parent
  * waits at a pipe for the child's word, then asks the mount itself, and only
- * then returns. The library starts its threads when first needed, so none is
+ * then returns. The child leaves the session after that word and not before:
+ * an automounter waits with all who do not belong to its own group.
+ * The library starts its threads when first needed, so none is
  * lost in the fork.
  */
 #include "start.h"
