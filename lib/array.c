@@ -10,6 +10,7 @@
 
 #include "bytes.h"
 #include "call.h"
+#include "container/places.h"
 #include "mem.h"
 
 #include <inttypes.h>
@@ -99,7 +100,7 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	}
 	if (frame->array.present && !frame->array.linear &&
 	    open_nd(a, &why) != BFS_OK)
-		bfs_frame_blame(frame, &why);
+		bfs_frame_doubt(frame, &why);
 	if (bfs_call_stopped(diag) != BFS_OK) {
 		bfs_array_close(a);
 		return bfs_call_stopped(NULL);
@@ -121,9 +122,21 @@ void bfs_array_close(struct bfs_array *a)
 	bfs_free(a);
 }
 
+/* Whether the chunks make bytes of known length in known order. */
+static enum bfs_err check_doubt(const struct bfs_array *a,
+				struct bfs_diag *diag)
+{
+	if (!a->frame->in_doubt)
+		return BFS_OK;
+	if (diag)
+		*diag = a->frame->doubt;
+	return a->frame->doubt.err;
+}
+
 static enum bfs_err joined_len(struct bfs_array *a, uint64_t *ret_len,
 			       struct bfs_diag *diag)
 {
+	BFS_TRY(check_doubt(a, diag));
 	if (!a->frame->nbytes_known) {
 		if (a->frame->status != BFS_GOOD && diag)
 			*diag = a->frame->why;
@@ -178,11 +191,11 @@ enum bfs_err bfs_array_len(struct bfs_array *a, const struct bfs_stream *s,
 
 	switch (s->kind) {
 	case BFS_STREAM_DATA:
-		if (a->has_nd) {
-			*ret_len = a->nd.array_len;
-			return BFS_OK;
-		}
-		return joined_len(a, ret_len, diag);
+		if (!a->has_nd)
+			return joined_len(a, ret_len, diag);
+		BFS_TRY(check_doubt(a, diag));
+		*ret_len = a->nd.array_len;
+		return BFS_OK;
 	case BFS_STREAM_JOINED:
 		return joined_len(a, ret_len, diag);
 	case BFS_STREAM_CHUNK:
@@ -214,14 +227,14 @@ enum bfs_err bfs_array_ready(struct bfs_array *a, const struct bfs_stream *s,
 	uint64_t len, off;
 
 	BFS_TRY(bfs_array_len(a, s, &len, diag));
+	if ((s->kind != BFS_STREAM_DATA && s->kind != BFS_STREAM_JOINED) ||
+	    a->frame->n_chunks == 0)
+		return BFS_OK;
+	BFS_TRY(bfs_places_check(a->frame, diag));
+	if (s->kind == BFS_STREAM_DATA && a->has_nd)
+		return BFS_OK;
 	/* Joined chunks of varying sizes can only be found by their sums. */
-	if ((s->kind == BFS_STREAM_DATA && !a->has_nd) ||
-	    s->kind == BFS_STREAM_JOINED)
-		if (a->frame->n_chunks > 0)
-			return bfs_frame_chunk_off(a->frame,
-						   a->frame->n_chunks, &off,
-						   diag);
-	return BFS_OK;
+	return bfs_frame_chunk_off(a->frame, a->frame->n_chunks, &off, diag);
 }
 
 /* Appends len bytes at p, as part of the last piece if they follow it. */

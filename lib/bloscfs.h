@@ -166,7 +166,7 @@ struct bloscfs_node {
 
 struct bloscfs_attr {
 	bool is_dir;
-	uint64_t size;		/* exact */
+	uint64_t size;		/* exact, where it can be known */
 	uint64_t stored;	/* bytes that are not holes */
 	uint32_t blksize;	/* power of two, 4 KiB ... 1 MiB */
 };
@@ -192,8 +192,8 @@ bool bloscfs_is_dir(struct bloscfs_file *file,
  * stay, and at most more come behind them. */
 bool bloscfs_keeps(struct bloscfs_file *file,
 		   const struct bloscfs_node *node);
-/* Decodes nothing, never fails: where a size cannot be known it is 0, and
- * bloscfs_access tells why. */
+/* Decodes nothing, never fails: where a size cannot be known it is what headers
+ * claim, or 1, and bloscfs_access tells why. */
 void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 		  struct bloscfs_attr *ret_attr);
 /* What open(2) should answer. */

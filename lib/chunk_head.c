@@ -221,7 +221,11 @@ static enum bfs_err count_blocks(struct bfs_chunk_head *h,
 		h->n_blocks = (uint32_t)bfs_div_up(h->nbytes, h->blocksize);
 		if (h->kind != BFS_CHUNK_BLOCKS)
 			return BFS_OK;
-		/* An empty chunk has nothing to start. */
+		/* An empty chunk has nothing to start, and nothing else. */
+		if (h->nbytes == 0 && h->cbytes != h->header_len)
+			return bfs_fail(diag, BFS_ERR_CORRUPT, 4,
+					"nbytes 0 of a chunk of %" PRIu32
+					" bytes", h->cbytes);
 		if (h->nbytes == 0) {
 			h->kind = BFS_CHUNK_RAW;
 			return BFS_OK;

@@ -66,7 +66,8 @@ int bfs_err_errno(enum bfs_err err);
  * container: it is passed on and never kept. */
 static inline bool bfs_err_passes(enum bfs_err err)
 {
-	return err == BFS_ERR_NOMEM || err == BFS_ERR_CANCELLED ||
+	return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ||
+	       err == BFS_ERR_CHANGED || err == BFS_ERR_CANCELLED ||
 	       err == BFS_ERR_TOO_MUCH;
 }
 

@@ -101,6 +101,7 @@ static void read_fields(struct bfs_frame *f, const uint8_t *p,
 	h->header_len = bfs_be32(p + 0x0b);
 	h->frame_len = bfs_be64(p + 0x10);
 	f->nbytes = bfs_be64(p + 0x1e);
+	f->claim = f->nbytes;
 	f->data_len = bfs_be64(p + 0x27);
 	f->typesize = bfs_be32(p + 0x30);
 	f->blocksize = bfs_be32(p + 0x35);
@@ -225,13 +226,34 @@ static enum bfs_err open_trailer(struct bfs_frame *f, struct header *h,
 	return bfs_metatable_parse(f, &section, 2, true, diag);
 }
 
+/* A frame without bytes has no index, whatever cbytes says of chunks that were
+ * deleted. */
+static enum bfs_err check_empty(const struct bfs_frame *f,
+				const struct header *h, struct bfs_diag *diag)
+{
+	uint64_t end = h->header_len, at;
+
+	if (!h->trailer_off)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1e,
+				"nbytes is 0, and no trailer tells whether it "
+				"should be");
+	if (!h->sparse && bfs_add(end, f->data_len, &at) &&
+	    at <= h->trailer_off)
+		end = at;
+	if (end != h->trailer_off)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1e,
+				"nbytes is 0 beside %" PRIu64 " bytes before "
+				"the trailer", h->trailer_off - end);
+	return BFS_OK;
+}
+
 static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
 			       struct bfs_diag *diag)
 {
 	uint64_t end = h->trailer_off ? h->trailer_off : f->cbytes, at;
 
 	if (f->nbytes == 0)
-		return BFS_OK;
+		return check_empty(f, h, diag);
 	if (f->data_len > INT64_MAX ||
 	    !bfs_add(h->header_len, h->sparse ? 0 : f->data_len, &at) ||
 	    !bfs_inside(at, BFS_CHUNK_MIN_HEADER, end))
@@ -248,12 +270,17 @@ static enum bfs_err open_sections(struct bfs_frame *f, struct header *h,
 	enum bfs_err err;
 
 	check_length(f, h);
+	/* An array may be among what cannot be read. */
 	err = open_metas(f, h, &why);
+	if (err != BFS_OK && !bfs_err_passes(err))
+		bfs_frame_doubt(f, &why);
 	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	err = open_trailer(f, h, &why);
 	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	err = open_index(f, h, &why);
 	f->nbytes_known = err == BFS_OK;
+	if (err != BFS_OK && !bfs_err_passes(err))
+		bfs_frame_doubt(f, &why);
 	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	BFS_TRY(bfs_metatable_array(f, diag));
 	if (f->array.present)
@@ -284,6 +311,7 @@ enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
 	if (err != BFS_OK) {
 		/* Nothing in the header can be believed. */
 		f->nbytes = 0;
+		f->claim = 0;
 		f->chunksize = -1;
 		f->typesize = (uint32_t)bfs_max(1, f->typesize);
 		bfs_frame_blame(f, &why);

@@ -3,7 +3,8 @@
  * bloscpack.c - Bloscpack 1, 2 and 3, and the form of 8 bytes before them.
  *
  * Offsets are believed where they are; where the table is absent or says -1
- * the chunks are found by walking them once. Sizes come from chunk headers.
+ * the chunks are found by walking them once. Sizes come from chunk headers,
+ * and are in doubt where the file's header or other bytes contradict them.
  * A chunk's checksum is verified before any of its bytes are used. See
  * docs/formats/bloscpack.md.
  */
@@ -11,6 +12,7 @@
 
 #include "bytes.h"
 #include "container/metajson.h"
+#include "container/tiling.h"
 #include "mem.h"
 
 #include <inttypes.h>
@@ -24,6 +26,8 @@
 /* The numbers of the file's header. */
 struct header {
 	unsigned options;
+	int64_t chunk_size, last;	/* UNKNOWN, or of all chunks but the
+					 * last one, and of that */
 	int64_t n_chunks, max_app;
 	uint64_t data;			/* where the chunks would begin */
 };
@@ -142,21 +146,28 @@ static enum bfs_err open_by_walk(struct bfs_frame *f, uint64_t off,
 	struct bfs_diag why;
 	enum bfs_err err = walk_chunks(f, off, want, &w, &why);
 
-	if (err == BFS_ERR_NOMEM) {
+	if (bfs_err_passes(err)) {
 		release_walk(&w);
-		return bfs_fail(diag, err, 0, "no memory");
+		if (diag)
+			*diag = why;
+		return err;
 	}
 	/* Bytes that are no chunk are damage, whatever they look like. */
 	if (err == BFS_ERR_UNSUPPORTED)
 		why.err = BFS_ERR_CORRUPT;
+	if (err == BFS_OK && w.end != bfs_source_len(f->source))
+		err = bfs_fail(&why, BFS_ERR_CORRUPT, w.end,
+			       "%" PRIu64 " bytes follow the last of %" PRIu64
+			       " chunks", bfs_source_len(f->source) - w.end,
+			       w.n);
 	if (err != BFS_OK)
-		bfs_frame_blame(f, &why);
+		bfs_frame_doubt(f, &why);
 	if (w.n == 0)
 		release_walk(&w);
 	else
 		use_walk(f, &w);
 	/* Where chunks are missing the joined bytes are not the file's. */
-	f->nbytes_known = err == BFS_OK || want == UNKNOWN;
+	f->nbytes_known = err == BFS_OK;
 	return BFS_OK;
 }
 
@@ -184,273 +195,6 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 	*ret_span = (struct bfs_span){ .special = BFS_CHUNK_BLOCKS, .off = off,
 				       .avail = len - off - digest,
 				       .nbytes = UINT32_MAX };
-	return BFS_OK;
-}
-
-/* Sizes of all chunks of a file with offsets. */
-static enum bfs_err sum_chunks(struct bfs_frame *f, uint64_t *starts,
-			       struct bfs_diag *why)
-{
-	uint64_t sum = 0, n, next;
-	struct bfs_chunk_head h;
-	struct bfs_span s;
-
-	for (n = 0; n < f->n_chunks; n++) {
-		starts[n] = sum;
-		BFS_TRY(bfs_frame_span(f, n, &s, why));
-		BFS_TRY(bfs_diag_chunk(why, peek(f, s.off, &h, &next, why),
-				       n));
-		sum += h.nbytes;
-	}
-	starts[n] = sum;
-	return BFS_OK;
-}
-
-static enum bfs_err open_by_table(struct bfs_frame *f, uint64_t n,
-				  struct bfs_diag *diag)
-{
-	uint64_t *starts = bfs_alloc((size_t)(n + 1) * sizeof(*starts));
-	struct bfs_diag why;
-	enum bfs_err err;
-
-	if (!starts)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	f->n_chunks = n;
-	f->chunksize = 0;
-	err = sum_chunks(f, starts, &why);
-	if (err == BFS_OK) {
-		f->starts = starts;
-		f->nbytes = starts[n];
-		f->nbytes_known = true;
-		return BFS_OK;
-	}
-	bfs_free(starts);
-	bfs_frame_blame(f, &why);
-	return BFS_OK;
-}
-
-/* Whether any of the first n offsets is -1. */
-static enum bfs_err table_has_holes(struct bfs_frame *f, uint64_t n,
-				    bool *ret_holes, struct bfs_diag *diag)
-{
-	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
-	uint64_t at = priv(f)->table, end = at + 8 * n;
-	size_t len, i;
-
-	if (!buf)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	*ret_holes = false;
-	for (; at < end && !*ret_holes; at += len) {
-		len = (size_t)bfs_min(PIECE, end - at);
-		BFS_TRY(bfs_source_read(f->source, at, buf, len, diag));
-		for (i = 0; i < len; i += 8)
-			if (bfs_le64(buf + i) == UINT64_MAX)
-				*ret_holes = true;
-	}
-	return BFS_OK;
-}
-
-/* Where the words that are -1 end, from `at` on. */
-static enum bfs_err skip_unset(struct bfs_frame *f, uint64_t at,
-			       uint64_t *ret_at, struct bfs_diag *why)
-{
-	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
-	uint64_t end = bfs_source_len(f->source);
-	size_t len, i;
-
-	if (!buf)
-		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
-	while (end - at >= 8) {
-		len = (size_t)bfs_min(PIECE, (end - at) & ~UINT64_C(7));
-		BFS_TRY(bfs_source_read(f->source, at, buf, len, why));
-		for (i = 0; i < len; i += 8, at += 8) {
-			if (bfs_le64(buf + i) == UINT64_MAX)
-				continue;
-			*ret_at = at;
-			return BFS_OK;
-		}
-	}
-	*ret_at = at;
-	return BFS_OK;
-}
-
-/* The table of an unknown number of chunks: its first entry, if set, tells
- * where it ends; else the first chunk behind the -1 words does. */
-static enum bfs_err find_table_end(struct bfs_frame *f, uint64_t table,
-				   uint64_t *ret_end, struct bfs_diag *why)
-{
-	struct bfs_chunk_head h;
-	uint64_t at, next;
-	uint8_t word[8];
-
-	BFS_TRY(bfs_source_read(f->source, table, word, 8, why));
-	if (bfs_le64(word) != UINT64_MAX) {
-		*ret_end = bfs_le64(word);
-		return BFS_OK;
-	}
-	BFS_TRY(skip_unset(f, table, &at, why));
-	if (peek(f, at, &h, &next, why) != BFS_OK)
-		return bfs_fail(why, BFS_ERR_CORRUPT, at,
-				"no chunk follows the offsets");
-	*ret_end = at;
-	return BFS_OK;
-}
-
-static enum bfs_err open_chunks(struct bfs_frame *f, const struct header *h,
-				struct bfs_diag *diag)
-{
-	uint64_t len = bfs_source_len(f->source), entries, table_len;
-	struct bfs_diag why;
-	bool holes;
-
-	if (!(h->options & 1))
-		return open_by_walk(f, h->data, h->n_chunks, diag);
-	priv(f)->table = h->data;
-	if (h->n_chunks == UNKNOWN) {
-		enum bfs_err err = find_table_end(f, h->data, &entries, &why);
-
-		if (err == BFS_ERR_NOMEM)
-			return bfs_fail(diag, err, 0, "no memory");
-		if (err != BFS_OK) {
-			bfs_frame_blame(f, &why);
-			return BFS_OK;
-		}
-		return open_by_walk(f, entries, UNKNOWN, diag);
-	}
-	entries = (uint64_t)h->n_chunks + (uint64_t)h->max_app;
-	if (!bfs_mul(entries, 8, &table_len) ||
-	    !bfs_inside(h->data, table_len, len) ||
-	    (uint64_t)h->n_chunks > MAX_CHUNKS) {
-		bfs_fail(&why, BFS_ERR_TRUNCATED, h->data,
-			 "%" PRIu64 " offsets do not fit into the file",
-			 entries);
-		bfs_frame_blame(f, &why);
-		return BFS_OK;
-	}
-	BFS_TRY(table_has_holes(f, (uint64_t)h->n_chunks, &holes, diag));
-	if (holes)
-		return open_by_walk(f, h->data + table_len, h->n_chunks, diag);
-	return open_by_table(f, (uint64_t)h->n_chunks, diag);
-}
-
-/* Header fields of version 2 and 3. */
-static enum bfs_err parse_header(struct bfs_frame *f, const uint8_t *p,
-				 struct header *h, struct bfs_diag *why)
-{
-	struct bfs_bloscpack *b = priv(f);
-
-	h->options = p[5];
-	h->n_chunks = (int64_t)bfs_le64(p + 16);
-	h->max_app = b->version == 3 ? (int64_t)bfs_le64(p + 24) : 0;
-	h->data = 32;
-	f->typesize = (uint32_t)bfs_max(1, p[7]);
-	if (h->options & (b->version == 3 ? ~3u : ~1u))
-		return bfs_fail(why, BFS_ERR_UNSUPPORTED, 5, "options %02x",
-				h->options);
-	if (p[6] >= BFS_N_DIGESTS)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 6,
-				"checksum %u is unknown", p[6]);
-	b->digest = (enum bfs_digest_kind)p[6];
-	if ((int32_t)bfs_le32(p + 8) < -1 || (int32_t)bfs_le32(p + 12) < -1)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 8,
-				"chunk size %" PRId32 ", last %" PRId32,
-				(int32_t)bfs_le32(p + 8),
-				(int32_t)bfs_le32(p + 12));
-	if (h->n_chunks < UNKNOWN || h->max_app < 0 ||
-	    h->n_chunks > INT64_MAX - h->max_app)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 16,
-				"%" PRId64 " chunks and room for %" PRId64,
-				h->n_chunks, h->max_app);
-	return BFS_OK;
-}
-
-/* The oldest form has no version: its chunks must reach the end of the file
- * in the number that it says. */
-static bool is_oldest(struct bfs_frame *f, const uint8_t *p, size_t len)
-{
-	struct walk w = { 0 };
-	bool fits;
-
-	if (len < 8 + BFS_CHUNK_MIN_HEADER || p[8] < 1 || p[8] > 2 ||
-	    p[9] != 1)
-		return false;
-	fits = walk_chunks(f, 8, UNKNOWN, &w, NULL) == BFS_OK &&
-	       w.n == bfs_le32(p + 4);
-	release_walk(&w);
-	return fits;
-}
-
-static enum bfs_err open_version(struct bfs_frame *f, const uint8_t *p,
-				 size_t len, struct header *h,
-				 struct bfs_diag *why)
-{
-	struct bfs_bloscpack *b = priv(f);
-
-	if (is_oldest(f, p, len)) {
-		b->version = 0;
-		*h = (struct header){ .n_chunks = bfs_le32(p + 4), .data = 8 };
-		return BFS_OK;
-	}
-	b->version = len > 4 ? p[4] : 0;
-	if (b->version < 1 || b->version > 3)
-		return bfs_fail(why, len > 4 && b->version > 3 ?
-				BFS_ERR_UNSUPPORTED : BFS_ERR_CORRUPT, 4,
-				"Bloscpack version %u", b->version);
-	if (len < (b->version == 1 ? 16 : 32))
-		return bfs_fail(why, BFS_ERR_TRUNCATED, len,
-				"the file ends inside its header");
-	if (b->version > 1)
-		return parse_header(f, p, h, why);
-	*h = (struct header){ .n_chunks = (int64_t)bfs_le64(p + 8),
-			      .data = 16 };
-	if (h->n_chunks < UNKNOWN || p[5] || p[6] || p[7])
-		return bfs_fail(why, BFS_ERR_CORRUPT, 5,
-				"%" PRId64 " chunks", h->n_chunks);
-	return BFS_OK;
-}
-
-/* Codec and typesize as the first chunk has them. */
-static void note_first(struct bfs_frame *f)
-{
-	struct bfs_chunk_head h;
-	struct bfs_span s;
-
-	if (f->n_chunks > 0 && bfs_frame_span(f, 0, &s, NULL) == BFS_OK &&
-	    bfs_frame_peek(f, &s, &h, NULL) == BFS_OK && !f->array.present)
-		f->typesize = h.typesize;
-}
-
-static enum bfs_err open_pack(struct bfs_frame *f, const char *name,
-			      struct bfs_diag *diag)
-{
-	struct header h = { 0 };
-	uint8_t head[32] = { 0 };
-	struct bfs_diag why;
-	enum bfs_err err;
-	size_t len = (size_t)bfs_min(sizeof(head), bfs_source_len(f->source));
-
-	(void)name;
-	f->priv = bfs_zalloc(1, sizeof(struct bfs_bloscpack));
-	if (!f->priv)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	BFS_TRY(bfs_source_read(f->source, 0, head, len, diag));
-	err = open_version(f, head, len, &h, &why);
-	snprintf(f->format_detail, sizeof(f->format_detail),
-		 "version %u, checksum %s", priv(f)->version,
-		 bfs_digest_name(priv(f)->digest));
-	if (err == BFS_OK && h.options & 2)
-		err = bfs_bloscpack_meta(f, 32, &h.data, &why);
-	if (err == BFS_ERR_NOMEM)
-		return bfs_fail(diag, err, 0, "no memory");
-	if (err != BFS_OK) {
-		bfs_frame_blame(f, &why);
-		return BFS_OK;
-	}
-	BFS_TRY(open_chunks(f, &h, diag));
-	if (f->array.linear)
-		bfs_meta_check_linear(f);
-	bfs_frame_note_sizes(f);
-	note_first(f);
 	return BFS_OK;
 }
 
@@ -512,6 +256,386 @@ static enum bfs_err verify(struct bfs_frame *f, uint64_t n,
 	return bfs_fail(diag, BFS_ERR_CORRUPT, span_->off,
 			"chunk %" PRIu64 " has %s %s where %s is stored", n,
 			bfs_digest_name(kind), have_text, want_text);
+}
+
+/* Whether any of the first n offsets is -1. */
+static enum bfs_err table_has_holes(struct bfs_frame *f, uint64_t n,
+				    bool *ret_holes, struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
+	uint64_t at = priv(f)->table, end = at + 8 * n;
+	size_t len, i;
+
+	if (!buf)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	*ret_holes = false;
+	for (; at < end && !*ret_holes; at += len) {
+		len = (size_t)bfs_min(PIECE, end - at);
+		BFS_TRY(bfs_source_read(f->source, at, buf, len, diag));
+		for (i = 0; i < len; i += 8)
+			if (bfs_le64(buf + i) == UINT64_MAX)
+				*ret_holes = true;
+	}
+	return BFS_OK;
+}
+
+/* Whether an offset in [n, n + room) of the table is set: then the number of
+ * chunks is not what the header says. */
+static enum bfs_err check_room(struct bfs_frame *f, uint64_t n, uint64_t room,
+			       struct bfs_diag *why)
+{
+	uint64_t at = priv(f)->table + 8 * n, end = at + 8 * room, i;
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
+	uint64_t len;
+
+	if (!buf)
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	for (; at < end; at += len) {
+		len = bfs_min(PIECE, end - at);
+		BFS_TRY(bfs_source_read(f->source, at, buf, (size_t)len, why));
+		for (i = 0; i < len; i += 8)
+			if (bfs_le64(buf + i) != UINT64_MAX)
+				return bfs_fail(why, BFS_ERR_CORRUPT, at + i,
+						"an offset is set behind those "
+						"of %" PRIu64 " chunks", n);
+	}
+	return BFS_OK;
+}
+
+/* Sizes of all chunks of a file with offsets. */
+static enum bfs_err sum_chunks(struct bfs_frame *f, uint64_t *starts,
+			       struct bfs_tiling *tiling, struct bfs_diag *why)
+{
+	uint64_t sum = 0, n, next;
+	struct bfs_chunk_head h;
+	struct bfs_span s;
+
+	for (n = 0; n < f->n_chunks; n++) {
+		starts[n] = sum;
+		BFS_TRY(bfs_frame_span(f, n, &s, why));
+		BFS_TRY(bfs_diag_chunk(why, peek(f, s.off, &h, &next, why),
+				       n));
+		bfs_tiling_add(tiling, s.off, next);
+		sum += h.nbytes;
+	}
+	starts[n] = sum;
+	return BFS_OK;
+}
+
+/* Bytes behind the last chunk are left from before an append, unless they are
+ * a chunk that nobody counts. */
+static enum bfs_err check_left(struct bfs_frame *f, uint64_t end,
+			       struct bfs_diag *why)
+{
+	struct bfs_chunk_head h;
+	struct bfs_span s = { .off = end };
+	uint64_t next;
+	enum bfs_err err = peek(f, end, &h, &next, why);
+
+	if (err == BFS_OK)
+		err = verify(f, f->n_chunks, &s, why);
+	if (bfs_err_passes(err))
+		return err;
+	return err != BFS_OK ? BFS_OK :
+		bfs_fail(why, BFS_ERR_CORRUPT, end,
+			 "a chunk follows the last of %" PRIu64, f->n_chunks);
+}
+
+/* Places of all chunks, and `begin`, where the first of them should lie. */
+static enum bfs_err check_places(struct bfs_frame *f, uint64_t begin,
+				 uint64_t *starts, struct bfs_diag *why)
+{
+	struct bfs_tiling tiling = { .begin = begin, .end = begin };
+	enum bfs_err err = bfs_tiling_init(&tiling, f->n_chunks, why);
+
+	if (err == BFS_OK)
+		err = sum_chunks(f, starts, &tiling, why);
+	if (err == BFS_OK)
+		err = bfs_tiling_check(&tiling, why);
+	bfs_tiling_release(&tiling);
+	BFS_TRY(err);
+	return check_left(f, tiling.end, why);
+}
+
+static enum bfs_err open_by_table(struct bfs_frame *f, const struct header *h,
+				  uint64_t begin, struct bfs_diag *diag)
+{
+	uint64_t n = (uint64_t)h->n_chunks;
+	uint64_t *starts = bfs_alloc((size_t)(n + 1) * sizeof(*starts));
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	if (!starts)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	f->n_chunks = n;
+	f->chunksize = 0;
+	err = check_places(f, begin, starts, &why);
+	if (err == BFS_OK)
+		err = check_room(f, n, (uint64_t)h->max_app, &why);
+	if (err == BFS_OK) {
+		f->starts = starts;
+		f->nbytes = starts[n];
+		f->nbytes_known = true;
+		return BFS_OK;
+	}
+	bfs_free(starts);
+	if (!bfs_err_passes(err)) {
+		bfs_frame_doubt(f, &why);
+		return BFS_OK;
+	}
+	if (diag)
+		*diag = why;
+	return err;
+}
+
+/* Where the words that are -1 end, from `at` on. */
+static enum bfs_err skip_unset(struct bfs_frame *f, uint64_t at,
+			       uint64_t *ret_at, struct bfs_diag *why)
+{
+	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
+	uint64_t end = bfs_source_len(f->source);
+	size_t len, i;
+
+	if (!buf)
+		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
+	while (end - at >= 8) {
+		len = (size_t)bfs_min(PIECE, (end - at) & ~UINT64_C(7));
+		BFS_TRY(bfs_source_read(f->source, at, buf, len, why));
+		for (i = 0; i < len; i += 8, at += 8) {
+			if (bfs_le64(buf + i) == UINT64_MAX)
+				continue;
+			*ret_at = at;
+			return BFS_OK;
+		}
+	}
+	*ret_at = at;
+	return BFS_OK;
+}
+
+/* The table of an unknown number of chunks: its first entry, if set, tells
+ * where it ends; else the first chunk behind the -1 words does. */
+static enum bfs_err find_table_end(struct bfs_frame *f, uint64_t table,
+				   uint64_t *ret_end, struct bfs_diag *why)
+{
+	struct bfs_chunk_head h;
+	uint64_t at, next;
+	uint8_t word[8];
+
+	BFS_TRY(bfs_source_read(f->source, table, word, 8, why));
+	if (bfs_le64(word) != UINT64_MAX) {
+		*ret_end = bfs_le64(word);
+		return BFS_OK;
+	}
+	BFS_TRY(skip_unset(f, table, &at, why));
+	if (peek(f, at, &h, &next, why) != BFS_OK)
+		return bfs_fail(why, BFS_ERR_CORRUPT, at,
+				"no chunk follows the offsets");
+	*ret_end = at;
+	return BFS_OK;
+}
+
+static enum bfs_err open_chunks(struct bfs_frame *f, const struct header *h,
+				struct bfs_diag *diag)
+{
+	uint64_t len = bfs_source_len(f->source), entries, table_len;
+	struct bfs_diag why;
+	bool holes;
+
+	if (!(h->options & 1))
+		return open_by_walk(f, h->data, h->n_chunks, diag);
+	priv(f)->table = h->data;
+	if (h->n_chunks == UNKNOWN) {
+		enum bfs_err err = find_table_end(f, h->data, &entries, &why);
+
+		if (bfs_err_passes(err)) {
+			if (diag)
+				*diag = why;
+			return err;
+		}
+		if (err != BFS_OK) {
+			bfs_frame_doubt(f, &why);
+			return BFS_OK;
+		}
+		return open_by_walk(f, entries, UNKNOWN, diag);
+	}
+	entries = (uint64_t)h->n_chunks + (uint64_t)h->max_app;
+	if (!bfs_mul(entries, 8, &table_len) ||
+	    !bfs_inside(h->data, table_len, len) ||
+	    (uint64_t)h->n_chunks > MAX_CHUNKS) {
+		bfs_fail(&why, BFS_ERR_TRUNCATED, h->data,
+			 "%" PRIu64 " offsets do not fit into the file",
+			 entries);
+		bfs_frame_doubt(f, &why);
+		return BFS_OK;
+	}
+	BFS_TRY(table_has_holes(f, (uint64_t)h->n_chunks, &holes, diag));
+	if (holes)
+		return open_by_walk(f, h->data + table_len, h->n_chunks, diag);
+	return open_by_table(f, h, h->data + table_len, diag);
+}
+
+/* Header fields of version 2 and 3. */
+static enum bfs_err parse_header(struct bfs_frame *f, const uint8_t *p,
+				 struct header *h, struct bfs_diag *why)
+{
+	struct bfs_bloscpack *b = priv(f);
+
+	h->options = p[5];
+	h->n_chunks = (int64_t)bfs_le64(p + 16);
+	h->max_app = b->version == 3 ? (int64_t)bfs_le64(p + 24) : 0;
+	h->chunk_size = (int32_t)bfs_le32(p + 8);
+	h->last = (int32_t)bfs_le32(p + 12);
+	h->data = 32;
+	f->typesize = (uint32_t)bfs_max(1, p[7]);
+	if (h->options & (b->version == 3 ? ~3u : ~1u))
+		return bfs_fail(why, BFS_ERR_UNSUPPORTED, 5, "options %02x",
+				h->options);
+	if (p[6] >= BFS_N_DIGESTS)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 6,
+				"checksum %u is unknown", p[6]);
+	b->digest = (enum bfs_digest_kind)p[6];
+	if (h->chunk_size < UNKNOWN || h->last < UNKNOWN)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 8,
+				"chunk size %" PRId64 ", last %" PRId64,
+				h->chunk_size, h->last);
+	if (h->n_chunks < UNKNOWN || h->max_app < 0 ||
+	    h->n_chunks > INT64_MAX - h->max_app)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 16,
+				"%" PRId64 " chunks and room for %" PRId64,
+				h->n_chunks, h->max_app);
+	return BFS_OK;
+}
+
+/* The oldest form has no version: its chunks must reach the end of the file
+ * in the number that it says. */
+static bool is_oldest(struct bfs_frame *f, const uint8_t *p, size_t len)
+{
+	struct walk w = { 0 };
+	bool fits;
+
+	if (len < 8 + BFS_CHUNK_MIN_HEADER || p[8] < 1 || p[8] > 2 ||
+	    p[9] != 1)
+		return false;
+	fits = walk_chunks(f, 8, UNKNOWN, &w, NULL) == BFS_OK &&
+	       w.n == bfs_le32(p + 4);
+	release_walk(&w);
+	return fits;
+}
+
+static enum bfs_err open_version(struct bfs_frame *f, const uint8_t *p,
+				 size_t len, struct header *h,
+				 struct bfs_diag *why)
+{
+	struct bfs_bloscpack *b = priv(f);
+
+	if (is_oldest(f, p, len)) {
+		b->version = 0;
+		*h = (struct header){ .n_chunks = bfs_le32(p + 4), .data = 8,
+				      .chunk_size = UNKNOWN, .last = UNKNOWN };
+		return BFS_OK;
+	}
+	b->version = len > 4 ? p[4] : 0;
+	if (b->version < 1 || b->version > 3)
+		return bfs_fail(why, len > 4 && b->version > 3 ?
+				BFS_ERR_UNSUPPORTED : BFS_ERR_CORRUPT, 4,
+				"Bloscpack version %u", b->version);
+	if (len < (b->version == 1 ? 16 : 32))
+		return bfs_fail(why, BFS_ERR_TRUNCATED, len,
+				"the file ends inside its header");
+	if (b->version > 1)
+		return parse_header(f, p, h, why);
+	*h = (struct header){ .n_chunks = (int64_t)bfs_le64(p + 8),
+			      .data = 16, .chunk_size = UNKNOWN,
+			      .last = UNKNOWN };
+	if (h->n_chunks < UNKNOWN || p[5] || p[6] || p[7])
+		return bfs_fail(why, BFS_ERR_CORRUPT, 5,
+				"%" PRId64 " chunks", h->n_chunks);
+	return BFS_OK;
+}
+
+/* The sizes that the file's header tells must be those of the chunks. */
+static void check_sizes(struct bfs_frame *f, const struct header *h)
+{
+	struct bfs_diag why;
+	uint64_t i, size;
+	int64_t want;
+
+	for (i = 0; f->starts && i < f->n_chunks; i++) {
+		size = f->starts[i + 1] - f->starts[i];
+		want = i + 1 < f->n_chunks ? h->chunk_size : h->last;
+		/* 0: the only chunk of an old file has the other length. */
+		if (want == UNKNOWN || size == (uint64_t)want ||
+		    (want == 0 && i + 1 < f->n_chunks))
+			continue;
+		bfs_fail(&why, BFS_ERR_CORRUPT, i + 1 < f->n_chunks ? 8 : 12,
+			 "a chunk has %" PRIu64 " bytes, the file says %"
+			 PRId64, size, want);
+		why.chunk = (int64_t)i;
+		bfs_frame_doubt(f, &why);
+		return;
+	}
+}
+
+/* What the header claims, where the chunks cannot tell. */
+static void claim_length(struct bfs_frame *f, const struct header *h)
+{
+	uint64_t sum;
+
+	f->claim = f->nbytes;
+	if (h->n_chunks > 0 && h->chunk_size >= 0 && h->last >= 0 &&
+	    bfs_mul((uint64_t)h->n_chunks - 1, (uint64_t)h->chunk_size,
+		    &sum) && bfs_add(sum, (uint64_t)h->last, &sum))
+		f->claim = sum;
+}
+
+/* Codec and typesize as the first chunk has them. */
+static void note_first(struct bfs_frame *f)
+{
+	struct bfs_chunk_head h;
+	struct bfs_span s;
+
+	if (f->n_chunks > 0 && bfs_frame_span(f, 0, &s, NULL) == BFS_OK &&
+	    bfs_frame_peek(f, &s, &h, NULL) == BFS_OK && !f->array.present)
+		f->typesize = h.typesize;
+}
+
+static enum bfs_err open_pack(struct bfs_frame *f, const char *name,
+			      struct bfs_diag *diag)
+{
+	struct header h = { 0 };
+	uint8_t head[32] = { 0 };
+	struct bfs_diag why;
+	enum bfs_err err;
+	size_t len = (size_t)bfs_min(sizeof(head), bfs_source_len(f->source));
+
+	(void)name;
+	f->priv = bfs_zalloc(1, sizeof(struct bfs_bloscpack));
+	if (!f->priv)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(bfs_source_read(f->source, 0, head, len, diag));
+	err = open_version(f, head, len, &h, &why);
+	snprintf(f->format_detail, sizeof(f->format_detail),
+		 "version %u, checksum %s", priv(f)->version,
+		 bfs_digest_name(priv(f)->digest));
+	if (err == BFS_OK && h.options & 2)
+		err = bfs_bloscpack_meta(f, 32, &h.data, &why);
+	if (bfs_err_passes(err)) {
+		if (diag)
+			*diag = why;
+		return err;
+	}
+	if (err != BFS_OK) {
+		bfs_frame_doubt(f, &why);
+		return BFS_OK;
+	}
+	BFS_TRY(open_chunks(f, &h, diag));
+	check_sizes(f, &h);
+	claim_length(f, &h);
+	if (f->array.linear)
+		bfs_meta_check_linear(f);
+	bfs_frame_note_sizes(f);
+	note_first(f);
+	return BFS_OK;
 }
 
 static void close_pack(struct bfs_frame *f)

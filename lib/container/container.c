@@ -196,6 +196,14 @@ void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why)
 	frame->why = *why;
 }
 
+void bfs_frame_doubt(struct bfs_frame *frame, const struct bfs_diag *why)
+{
+	if (!frame->in_doubt)
+		frame->doubt = *why;
+	frame->in_doubt = true;
+	bfs_frame_blame(frame, why);
+}
+
 enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
 			      const struct bfs_diag *why,
 			      struct bfs_diag *diag)

@@ -11,6 +11,7 @@
 #define BFS_CONTAINER_H
 
 #include "chunk.h"
+#include "container/parts.h"
 #include "err.h"
 #include "source/source.h"
 
@@ -21,61 +22,12 @@
 
 #define BFS_CONTAINER_PROBE 512	/* bytes that a probe may look at */
 #define BFS_CONTAINER_MIN 4	/* shorter files are no container */
-#define BFS_MAX_DIM 16
 
 struct bfs_frame;
 struct bfs_index;
 struct bfs_nametree;
 
 enum bfs_status { BFS_GOOD, BFS_DAMAGED, BFS_UNSUPPORTED };
-
-/* What lies where a chunk should be. */
-struct bfs_span {
-	enum bfs_chunk_kind special;	/* ZEROS, NAN, UNINIT: nothing is
-					 * stored; BLOCKS: read its header */
-	uint64_t file;			/* its number, where chunks are files
-					 * of their own */
-	uint64_t off;			/* in the frame or in that file */
-	uint64_t avail;			/* bytes it may take at most */
-	uint32_t nbytes;		/* as the container says; UINT32_MAX:
-					 * only the chunk's header knows */
-};
-
-/* A metalayer: raw bytes at off, or (variable-length ones always) a Blosc
- * chunk at off. */
-struct bfs_meta {
-	struct bfs_source *source;	/* owned; NULL: frame->source */
-	char *name;			/* name_len bytes and a NUL behind */
-	size_t name_len;
-	uint64_t off;
-	uint64_t len;			/* stored bytes */
-	bool is_chunk;
-	bool is_json;			/* text, not msgpack */
-};
-
-/* The array metalayer, checked for form (nd.h checks the geometry). */
-struct bfs_array_meta {
-	bool present;
-	unsigned ndim;
-	int64_t shape[BFS_MAX_DIM];
-	int32_t chunkshape[BFS_MAX_DIM];
-	int32_t blockshape[BFS_MAX_DIM];
-	char *dtype;			/* as stored, NUL-terminated, or NULL */
-	size_t dtype_len;
-	bool legacy;			/* Caterva: blocks may not be told */
-	bool fortran;			/* bytes are in order F (Bloscpack) */
-	bool linear;			/* chunks joined are the array itself */
-};
-
-/* A member of a store: bytes of the container as they lie, or of its decoded
- * data. */
-struct bfs_member {
-	uint64_t off, len;
-	bool decoded;
-	_Atomic uint8_t looked;		/* the view's own: what it is */
-	enum bfs_err err;		/* why it cannot be served */
-	struct bfs_diag why;
-};
 
 struct bfs_container {
 	const char *name;		/* "b2frame", "chunk", ... */
@@ -133,6 +85,12 @@ struct bfs_frame {
 
 	uint64_t nbytes;		/* of all chunks, decoded */
 	bool nbytes_known;
+	uint64_t claim;			/* what headers say of nbytes, where it
+					 * is not known or in doubt; or 0 */
+	/* Length or order of the joined bytes are in doubt: chunks are served,
+	 * not what they make together. */
+	bool in_doubt;
+	struct bfs_diag doubt;		/* why, then */
 	uint64_t cbytes;		/* of the container */
 	uint64_t n_chunks;		/* that can be named */
 	int64_t chunksize;		/* > 0 fixed; 0 variable; -1 none */
@@ -167,6 +125,11 @@ struct bfs_frame {
 	uint64_t *starts;		/* n_chunks + 1, or NULL */
 	enum bfs_err starts_err;
 	struct bfs_diag starts_why;
+
+	/* Whether the index names each place once (places.h). */
+	bool places_known;
+	enum bfs_err places_err;
+	struct bfs_diag places_why;
 };
 
 #define BFS_CONTAINER_ROW(stem) \
@@ -201,6 +164,11 @@ void bfs_frame_close(struct bfs_frame *frame);
 
 /* Sets status DAMAGED or UNSUPPORTED with the first reason given. */
 void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why);
+
+/* The same, and puts the joined bytes in doubt: what is not told from a
+ * shorter, longer or reordered container is an error and never those bytes.
+ * While the frame is opened, before others see it. */
+void bfs_frame_doubt(struct bfs_frame *frame, const struct bfs_diag *why);
 
 /* What became of opening one section: lack of memory is the caller's failure
  * (copied to diag), whatever else is wrong is blamed on the frame. */

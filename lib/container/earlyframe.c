@@ -74,6 +74,7 @@ static enum bfs_err read_fields(struct bfs_frame *f, const uint8_t *p,
 
 	f->data_off = bfs_be32(p + 0x0b);
 	f->nbytes = bfs_be64(p + 0x1e);
+	f->claim = f->nbytes;
 	f->data_len = bfs_be64(p + 0x27);
 	f->typesize = bfs_be32(p + 0x30);
 	f->chunksize = (int32_t)bfs_be32(p + 0x35);
@@ -239,9 +240,13 @@ static enum bfs_err open_sections(struct bfs_frame *f,
 		bfs_frame_blame(f, &why);
 	}
 	err = open_metas(f, g, &why);
+	if (err != BFS_OK && !bfs_err_passes(err))
+		bfs_frame_doubt(f, &why);
 	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	err = open_index(f, &end, &why);
 	f->nbytes_known = err == BFS_OK;
+	if (err != BFS_OK && !bfs_err_passes(err))
+		bfs_frame_doubt(f, &why);
 	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
 	if (err == BFS_OK) {
 		if (g->trailer_always)
@@ -275,6 +280,7 @@ static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
 		err = read_fields(f, head, g, &frame_len, &why);
 	if (err != BFS_OK) {
 		f->nbytes = 0;
+		f->claim = 0;
 		f->chunksize = -1;
 		f->typesize = (uint32_t)bfs_max(1, f->typesize);
 		bfs_frame_blame(f, &why);

@@ -48,6 +48,11 @@ static enum bfs_err check_value(const struct bfs_section *s, uint64_t at,
 	return BFS_OK;
 }
 
+static bool names_array(const char *name)
+{
+	return !strcmp(name, "b2nd") || !strcmp(name, "caterva");
+}
+
 static enum bfs_err add_entry(struct bfs_frame *frame,
 			      const struct bfs_section *s,
 			      const uint8_t *name, size_t name_len,
@@ -61,6 +66,8 @@ static enum bfs_err add_entry(struct bfs_frame *frame,
 	memcpy(text, name, name_len);
 	err = check_value(s, at, text, &len, &why);
 	if (err != BFS_OK) {
+		if (!is_chunk && names_array(text))
+			bfs_frame_doubt(frame, &why);
 		bfs_frame_blame(frame, &why);
 		return BFS_OK;
 	}
@@ -90,7 +97,7 @@ enum bfs_err bfs_metatable_parse(struct bfs_frame *frame,
 	if (n > max)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + at + 5,
 				"%u metalayers, more than %u", n, max);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && !c.failed; i++) {
 		unsigned name_len = bfs_cursor_u8(&c) ^ 0xa0u;
 		const uint8_t *name = bfs_cursor_take(&c, name_len);
 		uint32_t off;
@@ -105,6 +112,11 @@ enum bfs_err bfs_metatable_parse(struct bfs_frame *frame,
 			return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 					"no memory for metalayers");
 	}
+	/* Their number once more: a smaller one would hide the others. */
+	bfs_cursor_expect(&c, 0xdc);
+	if (bfs_cursor_be16(&c) != n || c.failed)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + at + 5,
+				"%u metalayers are not all that follow", n);
 	return BFS_OK;
 }
 
@@ -241,7 +253,7 @@ static enum bfs_err parse_array(struct bfs_frame *frame,
 	}
 	bfs_fail(&why, BFS_ERR_CORRUPT, m->off + c.pos,
 		 "the array metalayer '%.31s' does not hold", m->name);
-	bfs_frame_blame(frame, &why);
+	bfs_frame_doubt(frame, &why);
 	return BFS_OK;
 }
 

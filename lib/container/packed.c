@@ -287,10 +287,13 @@ static enum bfs_err open_packed(struct bfs_frame *f, const char *name,
 	err = sum_chunks(f, &why);
 	if (err == BFS_OK)
 		err = check_state(f, head, &why);
-	if (err == BFS_ERR_NOMEM)
-		return bfs_fail(diag, err, 0, "no memory");
+	if (bfs_err_passes(err)) {
+		if (diag)
+			*diag = why;
+		return err;
+	}
 	if (err != BFS_OK)
-		bfs_frame_blame(f, &why);
+		bfs_frame_doubt(f, &why);
 	return add_sides(f, head, diag);
 }
 

@@ -256,10 +256,11 @@ static int compare_members(const void *pa, const void *pb)
 	return a->off < b->off ? -1 : a->off > b->off;
 }
 
-/* Members that share bytes are a trick; none of the two is served. */
+/* Members that share bytes are a trick; none of the two is served. Each is
+ * held against the one before it that reaches farthest. */
 static enum bfs_err refuse_overlaps(struct bfs_frame *f, struct bfs_diag *diag)
 {
-	struct bfs_member **order, *last = NULL;
+	struct bfs_member **order, *far = NULL;
 	size_t i;
 
 	order = bfs_alloc(f->n_members * sizeof(struct bfs_member *));
@@ -274,13 +275,14 @@ static enum bfs_err refuse_overlaps(struct bfs_frame *f, struct bfs_diag *diag)
 
 		if (m->err != BFS_OK || m->len == 0)
 			continue;
-		if (last && m->off < last->off + last->len) {
-			last->err = m->err = bfs_fail(&m->why, BFS_ERR_CORRUPT,
+		if (far && m->off < far->off + far->len) {
+			far->err = m->err = bfs_fail(&m->why, BFS_ERR_CORRUPT,
 				m->off, "two members share bytes");
-			last->why = m->why;
+			far->why = m->why;
 			bfs_frame_blame(f, &m->why);
 		}
-		last = m;
+		if (!far || m->off + m->len > far->off + far->len)
+			far = m;
 	}
 	bfs_free(order);
 	return BFS_OK;
@@ -315,6 +317,12 @@ static enum bfs_err read_entries(struct bfs_frame *f, const uint8_t *buf,
 		paths[i] = (struct bfs_path){ (const char *)e.name, e.name_len,
 					      (uint32_t)i };
 		f->n_members++;
+	}
+	if (err == BFS_OK && i == d->n && bfs_cursor_left(&c) > 0) {
+		bfs_fail(&why, BFS_ERR_CORRUPT, d->off + c.pos,
+			 "the central directory goes on behind its %" PRIu64
+			 " members", d->n);
+		bfs_frame_blame(f, &why);
 	}
 	if (err == BFS_OK)
 		err = refuse_overlaps(f, diag);

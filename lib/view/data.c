@@ -85,6 +85,8 @@ void bfs_file_data_stat(struct bfs_file *file, struct bfs_attr *ret_attr)
 	uint64_t len;
 
 	ret_attr->blksize = bfs_file_blksize(file);
+	ret_attr->claim = file->array->has_nd ? file->array->nd.array_len :
+						file->array->frame->claim;
 	if (bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK)
 		return;
 	ret_attr->len = len;

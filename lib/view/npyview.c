@@ -125,11 +125,16 @@ static void npy_stat(struct bfs_file *file, const struct bfs_node *node,
 	(void)node;
 	ret_attr->blksize = bfs_file_blksize(file);
 	if (check_there(file, NULL) != BFS_OK ||
-	    get_header(file, &header, &head_len, NULL) != BFS_OK ||
-	    bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK ||
-	    len > INT64_MAX - head_len)
+	    get_header(file, &header, &head_len, NULL) != BFS_OK)
 		return;
 	bfs_file_data_stat(file, ret_attr);
+	ret_attr->claim += head_len;
+	if (bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK)
+		return;
+	if (len > INT64_MAX - head_len) {
+		ret_attr->len = 0;
+		return;
+	}
 	ret_attr->len += head_len;
 	ret_attr->stored_len += head_len;
 }

@@ -518,8 +518,9 @@ static uint32_t listing_len(const struct bfs_file *file)
 	return len;
 }
 
-void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
-		   struct bfs_attr *ret_attr)
+/* Sizes as they are known: 0 where they are not. */
+static void stat_known(struct bfs_file *file, const struct bfs_node *node,
+		       struct bfs_attr *ret_attr)
 {
 	const struct bfs_view *row = find_row(file, node);
 
@@ -530,6 +531,17 @@ void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		row->stat(file, node, ret_attr);
 	if (row && row->is_dir && ret_attr->is_dir)
 		ret_attr->blksize = listing_len(file);
+}
+
+void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
+		   struct bfs_attr *ret_attr)
+{
+	stat_known(file, node, ret_attr);
+	if (ret_attr->is_dir || ret_attr->len || !find_row(file, node) ||
+	    bfs_file_open(file, node, NULL) == BFS_OK)
+		return;
+	ret_attr->len = bfs_max(1, bfs_min(ret_attr->claim, INT64_MAX));
+	ret_attr->stored_len = ret_attr->len;
 }
 
 bool bfs_file_keeps(struct bfs_file *file, const struct bfs_node *node)
@@ -590,22 +602,22 @@ enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
 
 /* ---- reading --------------------------------------------------------- */
 
-/* How much of [off, off + len) is inside the file. A size of 0 may mean that
- * it is unknown: then open tells why. */
+/* How much of [off, off + len) is inside the file. A known size of 0 may mean
+ * that it is not: then open tells why. */
 static enum bfs_err clip(struct bfs_file *file, const struct bfs_node *node,
 			 uint64_t off, size_t len, size_t *ret_len,
 			 struct bfs_diag *diag)
 {
 	struct bfs_attr attr;
 
-	bfs_file_stat(file, node, &attr);
+	stat_known(file, node, &attr);
 	if (attr.is_dir)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0,
 				"a directory has no bytes");
 	if (!attr.len) {
 		BFS_TRY(bfs_file_open(file, node, diag));
 		/* Memory may have been short the first time. */
-		bfs_file_stat(file, node, &attr);
+		stat_known(file, node, &attr);
 	}
 	*ret_len = off < attr.len ? (size_t)bfs_min(len, attr.len - off) : 0;
 	return BFS_OK;

@@ -33,6 +33,8 @@ struct bfs_node {
 struct bfs_attr {
 	bool is_dir;
 	uint64_t len;		/* bytes; 0 for directories */
+	uint64_t claim;		/* what headers say where the row leaves len
+				 * 0, because it cannot be known */
 	uint64_t stored_len;	/* bytes that are not holes */
 	uint32_t blksize;
 };
@@ -102,7 +104,8 @@ struct bfs_view {
 	/* Whether an entry keeps the bytes it has, with more behind them at
 	 * most, when chunks are appended to the frame; NULL: none does. */
 	bool (*keeps)(struct bfs_file *file, const struct bfs_node *node);
-	/* Never fails: a size that cannot be known is 0, and then open does. */
+	/* Never fails: where a size cannot be known len stays 0, and then
+	 * open does. */
 	void (*stat)(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr);
 	/* What open() answers. */
@@ -150,6 +153,8 @@ bool bfs_file_lookup(struct bfs_file *file, const struct bfs_node *dir,
 		     struct bfs_node *ret_node);
 bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
 		   uint64_t pos, char *name, struct bfs_node *ret_node);
+/* Shows a size that cannot be known as what headers claim, else 1: programs
+ * take 0 for empty and do not open the file. */
 void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
 		   struct bfs_attr *ret_attr);
 bool bfs_file_is_dir(struct bfs_file *file, const struct bfs_node *node);

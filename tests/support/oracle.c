@@ -684,7 +684,9 @@ static enum oracle_verdict read_chunk(struct chunk *c, size_t len,
 		return ORACLE_GOOD;
 	}
 	if (c->nbytes == 0 && !c->vl)
-		return ORACLE_GOOD;
+		return c->cbytes == c->header_len ? ORACLE_GOOD :
+			fail(c->err, ORACLE_BAD, "no bytes in %u",
+			     c->cbytes);
 	return read_blocks(c, ret);
 }
 

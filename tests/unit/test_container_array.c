@@ -59,21 +59,27 @@ static struct build patched(size_t at, uint64_t v, unsigned n)
 	return b;
 }
 
-/* The array is not believed; joined chunks take its place. */
+/* The array is not believed: chunks are served, and no joined bytes, which
+ * would be taken for it in another order. */
 static void expect_no_array(struct build *b, const char *word)
 {
 	struct bfs_array *a = hostile_open(b, NAME);
 	struct bfs_file *file;
+	struct bfs_attr attr;
 	struct bfs_node node;
 
 	expect_blamed(a, BFS_DAMAGED, word);
 	assert_false(a->has_nd);
-	expect_stream(a, BFS_STREAM_DATA, 0, data, sizeof(data));
+	expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT, word);
 	expect_stream(a, BFS_STREAM_CHUNK, 3, data + 288, 96);
 	read_all_streams(a, 4096);
 	bfs_array_close(a);
 	file = hostile_file(b, NAME);
 	assert_false(frames_find(file, "data.npy", &node));
+	assert_true(frames_find(file, "data.bin", &node));
+	bfs_file_stat(file, &node, &attr);
+	assert_int_equal(attr.len, sizeof(data));
+	assert_int_equal(bfs_file_open(file, &node, NULL), BFS_ERR_CORRUPT);
 	bfs_file_free(file);
 	free(b->p);
 }

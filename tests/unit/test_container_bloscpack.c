@@ -121,22 +121,68 @@ static void empty_input_is_one_empty_chunk(void **state)
 	free(b.p);
 }
 
-static void chunk_sizes_of_the_header_are_only_hints(void **state)
+/* The chunks are served, and no bytes that they would make together. */
+static void expect_chunks_alone(struct build *b, const char *word)
+{
+	struct bfs_array *a = open_pack(b);
+
+	expect_blamed(a, BFS_DAMAGED, word);
+	expect_stream(a, BFS_STREAM_CHUNK, 0, digits, 25);
+	expect_stream(a, BFS_STREAM_CHUNK, 1, digits + 25, 25);
+	expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT, word);
+	bfs_array_close(a);
+}
+
+static void sizes_that_contradict_the_header_are_damage(void **state)
+{
+	static const struct { unsigned at; uint32_t v; } bad[] = {
+		{ 8, 1 }, { 8, 24 }, { 8, INT32_MAX }, { 12, 0 }, { 12, 14 },
+		{ 12, INT32_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct build b = make_v2();
+
+		patch_le(&b, bad[i].at, bad[i].v, 4);
+		expect_chunks_alone(&b, "the file says");
+		free(b.p);
+	}
+}
+
+static void chunk_of_no_bytes_among_others_is_damage(void **state)
 {
 	struct build b = make_v2();
 	struct bfs_array *a;
 
 	(void)state;
-	patch_le(&b, 8, 1, 4);
-	patch_le(&b, 12, INT32_MAX, 4);
+	/* Whatever the file's header knows. */
+	patch_le(&b, 8, UINT64_MAX, 8);
+	patch_le(&b, 0x65 + 4, 0, 4);
 	a = open_pack(&b);
-	expect_good(a);
-	expect_digits(a);
+	expect_blamed(a, BFS_DAMAGED, "chunk of 0 bytes");
+	expect_stream(a, BFS_STREAM_CHUNK, 0, digits, 25);
+	expect_stream(a, BFS_STREAM_CHUNK, 2, digits + 50, 15);
+	expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT,
+		       "chunk of 0 bytes");
 	bfs_array_close(a);
 	free(b.p);
 }
 
-/* ---- checksums ------------------------------------------------------- */
+static void fewer_chunks_than_lie_there_are_damage(void **state)
+{
+	struct build b = make_v1();
+
+	(void)state;
+	patch_le(&b, 8, 2, 8);
+	expect_chunks_alone(&b, "follow the last of 2 chunks");
+	free(b.p);
+	b = make_v2();
+	patch_le(&b, 8, UINT64_MAX, 8);
+	patch_le(&b, 16, 2, 8);
+	expect_chunks_alone(&b, "unnamed at");
+	free(b.p);
+}
 
 static void all_nine_checksums_are_verified(void **state)
 {
@@ -222,12 +268,9 @@ static void unknown_number_without_offsets_is_found_by_walking(void **state)
 	expect_good(a);
 	expect_digits(a);
 	bfs_array_close(a);
-	/* The walk ends where there is no chunk; what was found is served. */
+	/* The walk ends where there is no chunk; those found are served. */
 	build_bytes(&b, "this is no chunk, and nothing like it", 37);
-	a = open_pack(&b);
-	expect_blamed(a, BFS_DAMAGED, "");
-	expect_digits(a);
-	bfs_array_close(a);
+	expect_chunks_alone(&b, "");
 	free(b.p);
 }
 
@@ -403,7 +446,7 @@ static void more_chunks_than_the_file_has_are_damage(void **state)
 		expect_blamed(a, BFS_DAMAGED, "a chunk at");
 		assert_int_equal(a->frame->n_chunks, 3);
 		expect_stream(a, BFS_STREAM_CHUNK, 2, digits + 50, 15);
-		expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT,
+		expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_TRUNCATED,
 			       "a chunk at");
 		bfs_array_close(a);
 		free(b.p);
@@ -454,21 +497,43 @@ static void offset_at_no_chunk_fails_alone(void **state)
 	free(b.p);
 }
 
-static void offsets_may_go_backwards_and_repeat(void **state)
+static void offsets_may_go_backwards(void **state)
 {
 	struct build b = make_v2();
 	struct bfs_array *a;
 
 	(void)state;
-	patch_le(&b, 32, 0x65, 8);
+	patch_le(&b, 8, UINT64_MAX, 8);
+	patch_le(&b, 32, 0x92, 8);
 	patch_le(&b, 48, 0x38, 8);
 	a = open_pack(&b);
 	expect_good(a);
-	expect_stream(a, BFS_STREAM_CHUNK, 0, digits + 25, 25);
+	expect_stream(a, BFS_STREAM_CHUNK, 0, digits + 50, 15);
 	expect_stream(a, BFS_STREAM_CHUNK, 1, digits + 25, 25);
 	expect_stream(a, BFS_STREAM_CHUNK, 2, digits, 25);
-	assert_int_equal(a->frame->nbytes, 75);
+	assert_int_equal(a->frame->nbytes, 65);
 	bfs_array_close(a);
+	free(b.p);
+}
+
+static void offsets_that_name_a_chunk_twice_are_damage(void **state)
+{
+	struct build b = make_v2();
+
+	(void)state;
+	patch_le(&b, 8, UINT64_MAX, 8);
+	patch_le(&b, 48, 0x65, 8);
+	expect_chunks_alone(&b, "share bytes");
+	free(b.p);
+}
+
+static void offset_set_in_the_room_for_more_is_damage(void **state)
+{
+	struct build b = make_v3();
+
+	(void)state;
+	patch_le(&b, 0x9e + 16, 0xbe, 8);
+	expect_chunks_alone(&b, "behind those of 2 chunks");
 	free(b.p);
 }
 
@@ -516,7 +581,9 @@ int main(void)
 		T(version_three_is_served_with_its_metadata),
 		T(last_chunk_may_be_empty),
 		T(empty_input_is_one_empty_chunk),
-		T(chunk_sizes_of_the_header_are_only_hints),
+		T(sizes_that_contradict_the_header_are_damage),
+		T(chunk_of_no_bytes_among_others_is_damage),
+		T(fewer_chunks_than_lie_there_are_damage),
 		T(all_nine_checksums_are_verified),
 		T(checksum_beyond_the_end_is_damage),
 		T(unknown_sizes_are_found_in_the_chunks),
@@ -533,7 +600,9 @@ int main(void)
 		T(more_chunks_than_the_file_has_are_damage),
 		T(offset_outside_the_file_fails_alone),
 		T(offset_at_no_chunk_fails_alone),
-		T(offsets_may_go_backwards_and_repeat),
+		T(offsets_may_go_backwards),
+		T(offsets_that_name_a_chunk_twice_are_damage),
+		T(offset_set_in_the_room_for_more_is_damage),
 		T(chunk_shorter_than_a_header_ends_the_walk),
 		T(chunk_of_a_later_version_ends_the_walk),
 	};

@@ -485,7 +485,13 @@ static void metalayers_that_do_not_hold_leave_the_chunks(void **state)
 		patch_be(&b, bad[i].at, bad[i].v, bad[i].n);
 		a = hostile_open(&b, NAME);
 		expect_blamed(a, BFS_DAMAGED, "metalayer");
-		expect_data(a);
+		/* One of them may have told another order of the data. */
+		if (bad[i].at < 0x56)
+			expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT,
+				       "metalayer");
+		else
+			expect_data(a);
+		expect_stream(a, BFS_STREAM_CHUNK, 0, data, CHUNK);
 		read_all_streams(a, 2000);
 		bfs_array_close(a);
 		free(b.p);

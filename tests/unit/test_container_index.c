@@ -245,10 +245,57 @@ static void frame_without_data_needs_no_index(void **state)
 
 	(void)state;
 	patch_be(&b, 0x1e, 0, 8);
+	/* Bytes of chunks that were deleted reach up to the trailer. */
+	patch_be(&b, 0x27, trailer_at(&b) - header_len(&b), 8);
 	a = hostile_open(&b, NAME);
 	expect_good(a);
 	assert_int_equal(a->frame->n_chunks, 0);
 	expect_stream(a, BFS_STREAM_DATA, 0, "", 0);
+	bfs_array_close(a);
+	free(b.p);
+}
+
+static void frame_of_no_bytes_beside_an_index_is_damage(void **state)
+{
+	struct build b = make_frame();
+	struct bfs_file *file;
+	struct bfs_attr attr;
+	struct bfs_node node;
+	struct bfs_array *a;
+
+	(void)state;
+	patch_be(&b, 0x1e, 0, 8);
+	a = hostile_open(&b, NAME);
+	expect_blamed(a, BFS_DAMAGED, "nbytes is 0 beside");
+	expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT, "nbytes is 0");
+	bfs_array_close(a);
+	/* What shows a size of 0 is taken for empty. */
+	file = hostile_file(&b, NAME);
+	assert_true(frames_find(file, "data.bin", &node));
+	bfs_file_stat(file, &node, &attr);
+	assert_int_equal(attr.len, 1);
+	assert_int_equal(bfs_file_open(file, &node, NULL), BFS_ERR_CORRUPT);
+	bfs_file_free(file);
+	free(b.p);
+}
+
+/* One entry that names another one's chunk: all lengths are right, and some
+ * bytes are named by nobody. */
+static void entry_that_names_anothers_chunk_is_damage(void **state)
+{
+	struct build b = make_frame();
+	struct bfs_array *a;
+	struct bfs_stream s = { BFS_STREAM_DATA, 0 };
+	struct bfs_diag diag = { 0 };
+
+	(void)state;
+	/* The index is stored as it is. */
+	assert_int_equal(bfs_le64(b.p + index_at(&b) + 32 + 8), STORED);
+	patch_le(&b, index_at(&b) + 32 + 8, 2 * STORED, 8);
+	a = hostile_open(&b, NAME);
+	assert_int_equal(bfs_array_ready(a, &s, &diag), BFS_ERR_CORRUPT);
+	assert_non_null(strstr(diag.text, "two entries of the index"));
+	expect_stream(a, BFS_STREAM_CHUNK, 0, data, CHUNK);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -508,6 +555,8 @@ int main(void)
 		T(index_of_one_giant_block_is_refused_without_memory),
 		T(empty_index_of_a_frame_with_data_is_refused),
 		T(frame_without_data_needs_no_index),
+		T(frame_of_no_bytes_beside_an_index_is_damage),
+		T(entry_that_names_anothers_chunk_is_damage),
 		T(special_chunk_gets_what_the_others_leave),
 		T(special_chunks_without_size_fail_and_stored_ones_do_not),
 		T(varying_chunks_must_add_up_to_nbytes),

@@ -214,11 +214,13 @@ static void damage_is_told_and_the_rest_is_served(void **state)
 	assert_false(bfs_file_list(file, &node, 0, (char[256]){ 0 }, &node));
 	frames_expect(file, "meta/plain", "\x93\x01\x02\x03", 4);
 	frames_close(file, &bytes);
-	/* An array that is none keeps its joined chunks. */
+	/* The joined chunks of an array that is none are not its items. */
 	file = frames_open_grid(&bytes, frames_array_meta, 20, NULL);
 	expect_info(file, "status", "damaged");
 	assert_false(frames_find(file, "data.npy", &node));
-	frames_expect(file, "data.bin", frames_pattern, 4 * 96);
+	assert_true(frames_find(file, "data.bin", &node));
+	assert_int_not_equal(bfs_file_open(file, &node, &diag), BFS_OK);
+	frames_expect(file, "chunks/0000000003", frames_pattern + 3 * 96, 96);
 	frames_close(file, &bytes);
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * places.h - whether the index of a frame names each chunk in its place: an
+ * entry that names another one's chunk makes the joined bytes others.
+ */
+#ifndef BFS_PLACES_H
+#define BFS_PLACES_H
+
+#include "container/container.h"
+#include "err.h"
+
+/* CORRUPT where two entries name one place while stored bytes are named by
+ * none (docs/errata.md, frames). Looks at the index once and keeps what it
+ * found; more entries than BFS_PLACES_MAX are not compared. */
+#define BFS_PLACES_MAX UINT64_C(262144)
+enum bfs_err bfs_places_check(struct bfs_frame *frame,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif
