@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What README.md tells its readers to do, done.
+"""What README.md tells its readers to do, done from top to bottom.
 
 A comment before a block says what it is: `run: shell` a session of commands
-with what they print, `run: root` the same with # as the prompt, `run: python`
-a session of Python, `file: PATH` the content of a file. Blocks run in a folder
-with the samples and a mount, as README.md has them; of a date, an owner or a
-size of a folder only the form is compared.
+with what they print, `run: root` the same with # as the prompt, `run: web` one
+that asks a web server, `run: install` commands that change the machine, `run:
+python` a session of Python, `file: PATH` the content of a file. All run one
+after the other in one checkout, and what a block mounts is there for the next;
+of a date, an owner or a size of a folder only the form is compared.
+
+Here, as one of the tests, the checkout is a folder with the samples, bloscfs
+counts as installed, and what lies outside is covered. With README_CHECKOUT, the
+folder of a clone on a machine that is thrown away afterwards, everything is
+done as a newcomer would, installation and all.
 """
 import configparser
 import contextlib
@@ -30,7 +36,9 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MARK = re.compile(r"<!-- (run|file): (\S+) -->")
 BLOOM = re.compile(r"[A-Z][a-z]{2} [ \d]\d (\d\d:\d\d| \d{4})|"
                    r"(?<=r-[-x] 1 )\S+ +\S+ |^total \d+$", re.M)
-PROMPTS = {"shell": "$ ", "root": "# "}
+PROMPTS = {"shell": "$ ", "root": "# ", "web": "$ "}
+REAL = os.environ.get("README_CHECKOUT")
+PLACE = None
 
 
 def readme():
@@ -109,15 +117,41 @@ def run_python(text, place):
     tool("python3", "-m", "doctest", place + "/session.txt", cwd=place)
 
 
-def run_all(heading, place):
+def install(text, place):
+    """What changes the machine is done only where that is thrown away."""
+    if REAL:
+        prompt = re.match("[$#] ", text)[0]
+        for command, _ in session(text, prompt):
+            tool("bash", "-c", command, cwd=place, timeout=1500)
+
+
+def put_file(name, text, place):
+    if REAL and os.path.isabs(name):
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+    if REAL or not os.path.isabs(name) or name == "/etc/fstab":
+        harness.write(os.path.join(place, name), text.encode())
+
+
+def run_web(text, place):
+    """With a server that has the file just shown."""
+    site, = (block[2] for block in blocks()["Web"] if block[0] == "file")
+    with web.Server(place, site) as server:
+        run_session(server.at_its_port(text), PROMPTS["web"], place)
+
+
+def run_all(heading):
     """Every block below a heading, in order."""
     for what, name, text in blocks()[heading]:
         if what == "file":
-            harness.write(os.path.join(place, name), text.encode())
+            put_file(name, text, PLACE)
+        elif name == "install":
+            install(text, PLACE)
         elif name == "python":
-            run_python(text, place)
+            run_python(text, PLACE)
+        elif name == "web":
+            run_web(text, PLACE)
         else:
-            run_session(text, PROMPTS[name], place)
+            run_session(text, PROMPTS[name], PLACE)
 
 
 def copy_samples(to):
@@ -132,130 +166,129 @@ def copy_samples(to):
 def prepare(work):
     """A folder like a checkout, with commands as an installed one has."""
     os.mkdir(work + "/bin")
-    os.symlink(harness.BLOSCFS, work + "/bin/bloscfs")
     os.symlink(sys.executable, work + "/bin/python3")
     os.environ["PATH"] = work + "/bin:" + os.environ["PATH"]
     place = work + "/checkout"
     os.makedirs(place + "/tests")
-    os.mkdir(place + "/mnt")
     copy_samples(place + "/tests/data")
+    os.symlink(harness.BLOSCFS, work + "/bin/bloscfs")
     return place
 
 
-@contextlib.contextmanager
-def checkout(work):
-    """The same, with the samples mounted."""
-    place = prepare(work)
-    tool("bloscfs", "tests/data", "mnt", cwd=place)
-    try:
-        yield place
-    finally:
-        tool("bloscfs", "--unmount", "mnt", cwd=place)
+def it_starts_in_a_fresh_checkout(work):
+    global PLACE
+    PLACE = REAL or prepare(work)
+    run_all("Start here")
 
 
-def the_first_session_prints_what_is_shown(work):
-    run_all("bloscfs", prepare(work))
+def it_says_what_its_examples_need(work):
+    del work
+    run_all("From your program")
 
 
 def numpy_does_what_is_shown(work):
-    with checkout(work) as place:
-        run_all("NumPy", place)
+    del work
+    run_all("NumPy")
 
 
 def zarr_does_what_is_shown(work):
+    del work
     need("gdalinfo")
     for name in ("xarray", "zarr"):
-        if not importlib.util.find_spec(name):
+        if not REAL and not importlib.util.find_spec(name):
             raise harness.Skip("there is no " + name)
-    run_all("Zarr and xarray", prepare(work))
+    run_all("Zarr and xarray")
 
 
 def the_shell_does_what_is_shown(work):
+    del work
     need("rsync", "getfattr")
-    with checkout(work) as place:
-        run_all("Shell", place)
+    run_all("Shell")
 
 
 def fortran_does_what_is_shown(work):
+    del work
     need("gfortran")
-    with checkout(work) as place:
-        run_all("Fortran, R, Julia", place)
+    run_all("Fortran, R, Julia")
+    equal(harness.mounted(PLACE + "/mnt"), None)
 
 
-@contextlib.contextmanager
-def system(work):
-    """A machine with /srv/data, /srv/plain and bloscfs installed."""
+def cover(work, stack):
+    """A machine with /srv and bloscfs installed, and a line of fstab to
+    write."""
+    if REAL:
+        return
     namespace.need_own()
-    with contextlib.ExitStack() as stack:
-        for path in ("/srv", "/usr/local/bin"):
-            stack.enter_context(namespace.covered(
-                path, "-t", "tmpfs", "-o", "mode=755", "tmpfs"))
-        copy_samples("/srv/data")
-        os.mkdir("/srv/plain")
-        os.symlink(harness.BLOSCFS, "/usr/local/bin/bloscfs")
-        harness.write(work + "/fstab", b"")
+    for path in ("/srv", "/usr/local/bin"):
         stack.enter_context(namespace.covered(
-            "/etc/fstab", "--bind", work + "/fstab"))
-        try:
-            yield
-        finally:
-            harness.end_background("/srv/plain")
+            path, "-t", "tmpfs", "-o", "mode=755", "tmpfs"))
+    os.symlink(harness.BLOSCFS, "/usr/local/bin/bloscfs")
+    harness.write(work + "/fstab", b"")
+    stack.enter_context(namespace.covered("/etc/fstab", "--bind",
+                                          work + "/fstab"))
+    stack.callback(harness.end_background, "/srv/plain")
 
 
 def the_line_in_fstab_mounts_for_all_users(work):
-    steps = blocks()["Administrators"][:2]
-    equal([step[:2] for step in steps],
-          [("file", "/etc/fstab"), ("run", "root")])
-    with system(work):
-        harness.write("/etc/fstab", steps[0][2].encode())
-        run_session(steps[1][2], PROMPTS["root"], work)
-        equal(harness.mounted("/srv/plain"), None)
-
-
-def the_commands_of_the_unit_start_and_stop(work):
-    (what, name, text), = blocks()["Administrators"][2:]
-    equal((what, name), ("file", "/etc/systemd/system/bloscfs.service"))
-    unit = configparser.ConfigParser()
-    unit.optionxform = str
-    unit.read_string(text)
-    start, stop, after = (shlex.split(unit["Service"][key]) for key in (
-        "ExecStart", "ExecStop", "ExecStopPost"))
-    equal((unit["Service"]["Type"], after[0][:2]), ("forking", "-/"))
-    after[0] = after[0][1:]
-    path = "/srv/plain/good-nd-shrunk.b2nd/data.bin"
-    with system(work):
-        for killed in (True, False):
-            tool(*start)
-            equal(harness.as_user(NOBODY, lambda: harness.read(path)), 0,
-                  "errno")
-            pid = harness.background_pid("/srv/plain")
-            if killed:
-                os.kill(pid, signal.SIGKILL)
-                tool(*after)
-            else:
-                tool(*stop)
-                tool(*after, status=32)
-            equal(harness.mounted("/srv/plain"), None)
-            assert harness.wait_until(lambda: not harness.alive(pid))
+    cover(work, COVERS)
+    os.umask(0o022)
+    run_all("Administrators")
+    equal(harness.mount_line("/srv/plain")[1], "fuse.bloscfs")
 
 
 def the_web_server_serves_what_is_shown(work):
+    del work
     need("nginx", "curl")
-    what = blocks()["Web"]
-    equal([step[:2] for step in what], [
-        ("file", "/etc/nginx/conf.d/plain.conf"), ("run", "shell")])
-    with system(work):
-        tool("bloscfs", "-o", "allow_other", "/srv/data", "/srv/plain")
-        with web.Server(work, what[0][2]) as server:
-            run_session(server.at_its_port(what[1][2]), PROMPTS["shell"],
-                        work)
+    run_all("Web")
+
+
+def unit_commands():
+    """ExecStart, ExecStop and ExecStopPost with what README's file says."""
+    run_all("Service")
+    (what, name, text), = blocks()["Service"][1:]
+    equal((what, name), ("file", "/etc/bloscfs/data.conf"))
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str
+    parser.read_string("[it]\n" + text)
+    with open(ROOT + "/packaging/bloscfs@.service.in",
+              encoding="utf-8") as file:
+        unit = file.read().replace("@bindir@", "/usr/local/bin")
+    for key, value in parser["it"].items():
+        unit = unit.replace("${" + key + "}", value)
+    parser.read_string(unit)
+    equal((parser["Service"]["EnvironmentFile"], parser["Service"]["Type"]),
+          ("/etc/bloscfs/%i.conf", "forking"))
+    start, stop, after = (shlex.split(parser["Service"][key]) for key in (
+        "ExecStart", "ExecStop", "ExecStopPost"))
+    equal(after[0][:2], "-/")
+    after[0] = after[0][1:]
+    return start, stop, after
+
+
+def the_commands_of_the_unit_start_and_stop(work):
+    del work
+    start, stop, after = unit_commands()
+    path = "/srv/plain/good-nd-pond.b2nd/data.bin"
+    for killed in (True, False):
+        tool(*start)
+        equal(harness.as_user(NOBODY, lambda: harness.read(path)), 0,
+              "errno")
+        pid = harness.background_pid("/srv/plain")
+        if killed:
+            os.kill(pid, signal.SIGKILL)
+            tool(*after)
+        else:
+            tool(*stop)
+            tool(*after, status=32)
+        equal(harness.mounted("/srv/plain"), None)
+        assert harness.wait_until(lambda: not harness.alive(pid))
 
 
 def every_block_has_its_test(work):
     del work
-    equal(sorted(blocks()), sorted([
-        "bloscfs", "NumPy", "Zarr and xarray", "Shell", "Fortran, R, Julia",
-        "Administrators", "Web"]))
+    equal(list(blocks()), [
+        "Start here", "From your program", "NumPy", "Zarr and xarray",
+        "Shell", "Fortran, R, Julia", "Administrators", "Web", "Service"])
     inside, before = False, ""
     for line in readme():
         if line.startswith("```"):
@@ -265,15 +298,20 @@ def every_block_has_its_test(work):
 
 
 if __name__ == "__main__":
-    namespace.enter()
-    harness.main([
-        the_first_session_prints_what_is_shown,
-        numpy_does_what_is_shown,
-        zarr_does_what_is_shown,
-        the_shell_does_what_is_shown,
-        fortran_does_what_is_shown,
-        the_line_in_fstab_mounts_for_all_users,
-        the_commands_of_the_unit_start_and_stop,
-        the_web_server_serves_what_is_shown,
-        every_block_has_its_test,
-    ])
+    if REAL:
+        harness.SCRIPT_SECONDS = 3000
+    else:
+        namespace.enter()
+    with contextlib.ExitStack() as COVERS:
+        harness.main([
+            it_starts_in_a_fresh_checkout,
+            it_says_what_its_examples_need,
+            numpy_does_what_is_shown,
+            zarr_does_what_is_shown,
+            the_shell_does_what_is_shown,
+            fortran_does_what_is_shown,
+            the_line_in_fstab_mounts_for_all_users,
+            the_web_server_serves_what_is_shown,
+            the_commands_of_the_unit_start_and_stop,
+            every_block_has_its_test,
+        ])
