@@ -118,6 +118,13 @@ static enum bloscfs_err read_range(struct check_worker *worker,
 						CHECK_PIECE;
 		err = bloscfs_pin(file, node, off, worker->buf, len,
 				  worker->pieces[turn], &iov, &n, why);
+		/* Who holds memory does not wait for more. */
+		if (err == BLOSCFS_ERR_NOMEM) {
+			bloscfs_unpin(file, worker->pieces[!turn]);
+			err = bloscfs_pin(file, node, off, worker->buf, len,
+					  worker->pieces[turn], &iov, &n,
+					  why);
+		}
 		turn = !turn;
 		bloscfs_unpin(file, worker->pieces[turn]);
 		if (err != BLOSCFS_OK)

@@ -54,7 +54,9 @@ static void write_config(struct daemon *daemon, FILE *out)
 	struct opts opts = *daemon->opts;
 
 	bloscfs_stats_get(daemon->fs, &stats);
-	opts.cache_size = stats.cache_budget;
+	opts.cache_size = opts.cache_size == BLOSCFS_NO_CACHE ?
+			  0 : stats.cache_budget;
+	opts.max_memory = stats.memory_budget;
 	opts.attr_timeout = daemon->timeout;
 	opts.threads = daemon->n_threads;
 	opts_write(&opts, daemon->source, daemon->mountpoint, out);

@@ -8,6 +8,8 @@
  */
 #include "opts.h"
 
+#include "bloscfs.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
@@ -18,6 +20,7 @@
 #include <string.h>
 
 #define HELP_NAME_CAP 28
+#define NOT_GIVEN (UINT64_MAX - 1)	/* no size is as large */
 #define DEFAULT_VIEWS "info,data,npy,chunks,meta"
 
 enum opt_kind {
@@ -52,7 +55,7 @@ static const struct opt table[] = {
 	{ "cache_size", "SIZE", OPT_SIZE, AT(cache_size),
 	  "memory for decoded blocks (256M)" },
 	{ "max_memory", "SIZE", OPT_SIZE, AT(max_memory),
-	  "limit of all memory of the decoder (none)" },
+	  "limit of all memory of the decoder (half of the memory)" },
 	{ "threads", "N", OPT_COUNT, AT(threads),
 	  "threads that decode (the CPUs allowed)" },
 	{ "jobs", "N", OPT_COUNT, AT(jobs),
@@ -530,6 +533,14 @@ static void settle_masks(struct parse *parse)
 		parse->opts->dmask = parse->umask;
 }
 
+/* As the library has it: 0 is its default, and none a number of its own. */
+static uint64_t settle_size(uint64_t given, uint64_t none)
+{
+	if (given == NOT_GIVEN)
+		return 0;
+	return given ? given : none;
+}
+
 int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 	       size_t error_cap)
 {
@@ -541,6 +552,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 
 	*opts = (struct opts){
 		.form = FORM_MOUNT, .words = argv,
+		.cache_size = NOT_GIVEN, .max_memory = NOT_GIVEN,
 		.attr_timeout = -1, .log_level = LEVEL_NOTICE,
 		.notify_fd = -1,
 	};
@@ -555,6 +567,8 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 			status = take_short(&parse, argc, argv, &i);
 	}
 	settle_masks(&parse);
+	opts->cache_size = settle_size(opts->cache_size, BLOSCFS_NO_CACHE);
+	opts->max_memory = settle_size(opts->max_memory, BLOSCFS_NO_LIMIT);
 	return status ? status : check_words(&parse);
 }
 

@@ -29,7 +29,7 @@ struct opts {
 	size_t n_words;
 	bool foreground;
 
-	uint64_t cache_size;
+	uint64_t cache_size;		/* these two as in bloscfs_options */
 	uint64_t max_memory;
 	uint64_t readahead;
 	uint64_t threads;

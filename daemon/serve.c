@@ -34,7 +34,8 @@
 
 #define MAX_WORKERS 256
 #define SAID_CAP 512
-#define TICK_SECONDS 30
+#define TICK_SECONDS 5
+#define TRIM_SECONDS 30
 
 struct serve {
 	struct daemon *daemon;
@@ -290,7 +291,8 @@ static void look_for_use(struct serve *serve, struct use *use)
 		*use = (struct use){ .n_requests = n, .since = now_seconds() };
 		return;
 	}
-	if (!use->trimmed) {
+	bloscfs_settle(daemon->fs);
+	if (!use->trimmed && now_seconds() - use->since >= TRIM_SECONDS) {
 		bloscfs_trim(daemon->fs);
 #ifdef __GLIBC__
 		malloc_trim(0);

@@ -18,7 +18,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -193,14 +192,12 @@ static enum exit_code open_log(const struct opts *opts)
 	return EXIT_OK;
 }
 
-static uint64_t count_threads(const struct opts *opts)
+static uint64_t count_threads(struct bloscfs *fs)
 {
-	cpu_set_t set;
+	struct bloscfs_stats stats = { .size = sizeof(stats) };
 
-	if (opts->threads)
-		return opts->threads;
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 :
-	       (uint64_t)CPU_COUNT(&set);
+	bloscfs_stats_get(fs, &stats);
+	return stats.threads;
 }
 
 /* All but the mount itself, cheapest and most likely faults first. */
@@ -218,7 +215,8 @@ static enum exit_code prepare(struct daemon *daemon)
 		code = open_root(daemon, max_idle, opts->words[0]);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
-	daemon->n_threads = count_threads(opts);
+	if (daemon->fs)
+		daemon->n_threads = count_threads(daemon->fs);
 	if (opts->attr_timeout >= 0)
 		daemon->timeout = opts->attr_timeout;
 	else

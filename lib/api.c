@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * api.c - the public interface: checks arguments, translates values, and
- * calls one room below for each thing.
+ * calls one room below for each thing; entries of an opened container are in
+ * api_entry.c.
  *
  * The public types are declared apart from the internal ones so that those
  * may change; where they are equal today, the compiler proves it.
  */
-#pragma GCC visibility push(default)
-#include "bloscfs.h"
-#pragma GCC visibility pop
+#include "api_priv.h"
 
-#include "array.h"
-#include "call.h"
+#include "bytes.h"
+#include "cgroup.h"
 #include "codec/codec.h"
 #include "container/container.h"
 #include "filter/filter.h"
 #include "mem.h"
 #include "source/source.h"
 #include "view/file.h"
-#include "view/tree.h"
 #include "view/view.h"
 #include "view/xattr.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+/* As the engine has it; and what may be taken besides by default. */
+#define DEFAULT_CACHE (UINT64_C(256) << 20)
+#define BESIDES_CACHE (UINT64_C(1) << 30)
 
 #define SAME(pub, own) \
 	_Static_assert((int)(pub) == (int)(own), #pub " is not " #own)
@@ -50,27 +52,6 @@ SAME(BLOSCFS_NAME_MAX, BFS_NAME_MAX);
 SAME(BLOSCFS_XATTR_MAX, BFS_XATTR_MAX);
 SAME(sizeof(((struct bloscfs_diag *)0)->text), BFS_DIAG_TEXT);
 
-struct bloscfs {
-	struct bfs_engine *engine;
-	uint32_t views;
-};
-
-struct bloscfs_call {
-	struct bfs_call own;
-	struct bloscfs *fs;
-};
-
-struct bloscfs_file {
-	struct bfs_tree *tree;
-	struct bfs_file *root;		/* the outermost container */
-};
-
-struct bloscfs_pieces {
-	struct bfs_pieces own;
-	struct bfs_file *file;		/* whose blocks are pinned, or NULL */
-	uint32_t child;
-};
-
 /* ---- values ---------------------------------------------------------- */
 
 static void show_diag(const struct bfs_diag *own, struct bloscfs_diag *pub)
@@ -84,8 +65,8 @@ static void show_diag(const struct bfs_diag *own, struct bloscfs_diag *pub)
 }
 
 /* Ends a call: fills the caller's diagnosis on failure only. */
-static enum bloscfs_err answer(enum bfs_err err, struct bfs_diag *own,
-			       struct bloscfs_diag *pub)
+enum bloscfs_err bfs_api_answer(enum bfs_err err, struct bfs_diag *own,
+				struct bloscfs_diag *pub)
 {
 	if (err != BFS_OK) {
 		own->err = err;
@@ -96,24 +77,12 @@ static enum bloscfs_err answer(enum bfs_err err, struct bfs_diag *own,
 	return (enum bloscfs_err)err;
 }
 
-static enum bloscfs_err refuse(struct bloscfs_diag *pub)
+enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub)
 {
 	struct bfs_diag own = { 0 };
 
-	return answer(bfs_fail(&own, BFS_ERR_INVALID, 0,
+	return bfs_api_answer(bfs_fail(&own, BFS_ERR_INVALID, 0,
 			       "an argument is missing"), &own, pub);
-}
-
-static struct bfs_place own_place(const struct bloscfs_node *node)
-{
-	return (struct bfs_place){
-		node->child, { node->view, node->kind, node->index } };
-}
-
-static struct bloscfs_node pub_node(const struct bfs_place *place)
-{
-	return (struct bloscfs_node){ place->node.view, place->node.kind,
-				      place->child, place->node.index };
 }
 
 /* ---- about this build ------------------------------------------------ */
@@ -226,6 +195,33 @@ static struct bloscfs_options take_options(const struct bloscfs_options *given)
 	return options;
 }
 
+/* What the caller leaves open: half of what the process may use, and not more
+ * than decoding needs besides the cache. */
+static uint64_t choose_max_memory(const struct bloscfs_options *options)
+{
+	uint64_t cache = options->cache_size;
+	uint64_t ram = bfs_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+
+	if (options->max_memory == BLOSCFS_NO_LIMIT)
+		return 0;
+	if (options->max_memory)
+		return options->max_memory;
+	if (cache == BLOSCFS_NO_CACHE)
+		cache = 0;
+	else if (!cache)
+		cache = DEFAULT_CACHE;
+	return cache > UINT64_MAX - BESIDES_CACHE ?
+	       ram / 2 : bfs_min(ram / 2, cache + BESIDES_CACHE);
+}
+
+static void set_limits(const struct bloscfs_options *options,
+		       struct bfs_engine_options *engine)
+{
+	bfs_mem_set_limit(choose_max_memory(options));
+	if (engine->cache_len == BLOSCFS_NO_CACHE)
+		engine->cache_len = 1;
+}
+
 enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 			     struct bloscfs **ret_fs,
 			     struct bloscfs_diag *diag)
@@ -238,19 +234,19 @@ enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 	enum bfs_err err;
 
 	if (!ret_fs)
-		return refuse(diag);
+		return bfs_api_refuse(diag);
 	err = bfs_view_parse(taken.views, &views, &own);
 	if (err != BFS_OK)
-		return answer(err, &own, diag);
-	bfs_mem_set_limit(taken.max_memory);
+		return bfs_api_answer(err, &own, diag);
+	set_limits(&taken, &engine);
 	fs = bfs_zalloc(1, sizeof(*fs));
 	if (!fs)
-		return answer(BFS_ERR_NOMEM, &own, diag);
+		return bfs_api_answer(BFS_ERR_NOMEM, &own, diag);
 	fs->views = views;
 	err = bfs_engine_new(&engine, &fs->engine);
 	if (err != BFS_OK) {
 		bfs_free(fs);
-		return answer(err, &own, diag);
+		return bfs_api_answer(err, &own, diag);
 	}
 	*ret_fs = fs;
 	return BLOSCFS_OK;
@@ -267,12 +263,14 @@ void bloscfs_free(struct bloscfs *fs)
 void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats)
 {
 	struct bfs_engine_stats own;
+	struct bfs_turn_stats turns;
 	struct bloscfs_stats pub;
 	size_t size;
 
 	if (!fs || !ret_stats)
 		return;
 	bfs_engine_get_stats(fs->engine, &own);
+	bfs_turn_get_stats(&turns);
 	size = ret_stats->size < sizeof(pub) ? ret_stats->size : sizeof(pub);
 	pub = (struct bloscfs_stats){
 		.size = size,
@@ -287,6 +285,10 @@ void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats)
 		.source_bytes = own.source_len,
 		.source_reads = own.n_source_reads,
 		.memory = bfs_mem_used(),
+		.memory_budget = bfs_mem_limit(),
+		.memory_waits = turns.n_waits,
+		.memory_refused = turns.n_refused,
+		.threads = own.n_threads,
 	};
 	memcpy(ret_stats, &pub, size);
 }
@@ -295,6 +297,12 @@ void bloscfs_trim(struct bloscfs *fs)
 {
 	if (fs)
 		bfs_engine_trim(fs->engine);
+}
+
+void bloscfs_settle(struct bloscfs *fs)
+{
+	if (fs)
+		bfs_engine_settle(fs->engine);
 }
 
 /* ---- calls ----------------------------------------------------------- */
@@ -456,9 +464,17 @@ static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
 			      struct bfs_diag *diag)
 {
 	struct bfs_frame *frame;
+	struct bfs_turn turn;
+	enum bfs_err err;
 
-	BFS_TRY(bfs_frame_open(source, name, NULL, &frame, diag));
-	return wrap_frame(fs, frame, ret_file, diag);
+	bfs_turn_begin(&turn, true);
+	do {
+		err = bfs_frame_open(source, name, NULL, &frame, diag);
+		if (err == BFS_OK)
+			err = wrap_frame(fs, frame, ret_file, diag);
+	} while (bfs_turn_again(&turn, &err, diag));
+	bfs_turn_end(&turn);
+	return err;
 }
 
 enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
@@ -467,14 +483,19 @@ enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 {
 	struct bfs_diag own = { .chunk = -1 };
 	struct bfs_frame *frame;
+	struct bfs_turn turn;
 	enum bfs_err err;
 
 	if (!fs || !ret_file)
-		return refuse(diag);
-	err = bfs_frame_open_dir(dirfd, NULL, &frame, &own);
-	if (err == BFS_OK)
-		err = wrap_frame(fs, frame, ret_file, &own);
-	return answer(err, &own, diag);
+		return bfs_api_refuse(diag);
+	bfs_turn_begin(&turn, true);
+	do {
+		err = bfs_frame_open_dir(dirfd, NULL, &frame, &own);
+		if (err == BFS_OK)
+			err = wrap_frame(fs, frame, ret_file, &own);
+	} while (bfs_turn_again(&turn, &err, &own));
+	bfs_turn_end(&turn);
+	return bfs_api_answer(err, &own, diag);
 }
 
 /* Puts the window in the place of the whole. */
@@ -507,17 +528,17 @@ enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 	enum bfs_err err;
 
 	if (!fs || !ret_file)
-		return refuse(diag);
+		return bfs_api_refuse(diag);
 	err = open_source(fd, &source, &own);
 	if (err != BFS_OK)
-		return answer(err, &own, diag);
+		return bfs_api_answer(err, &own, diag);
 	err = cut_source(&source, offset, length, &own);
 	if (err == BFS_OK)
 		err = open_file(fs, source, name, ret_file, &own);
 	bfs_source_unref(source);
 	if (err == BFS_OK)
 		close(fd);
-	return answer(err, &own, diag);
+	return bfs_api_answer(err, &own, diag);
 }
 
 enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
@@ -530,13 +551,13 @@ enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 	enum bfs_err err;
 
 	if (!fs || !ret_file || (!buf && len))
-		return refuse(diag);
+		return bfs_api_refuse(diag);
 	err = bfs_source_memory(buf, len, false, &source, &own);
 	if (err != BFS_OK)
-		return answer(err, &own, diag);
+		return bfs_api_answer(err, &own, diag);
 	err = open_file(fs, source, name, ret_file, &own);
 	bfs_source_unref(source);
-	return answer(err, &own, diag);
+	return bfs_api_answer(err, &own, diag);
 }
 
 void bloscfs_close(struct bloscfs_file *file)
@@ -567,7 +588,7 @@ enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
 	enum bfs_err err = bfs_file_judge(file->root, &facts, &own);
 
 	if (err != BFS_OK) {
-		answer(err, &own, ret_why);
+		bfs_api_answer(err, &own, ret_why);
 		return BLOSCFS_DAMAGED;
 	}
 	if (facts->status != BFS_GOOD)
@@ -580,211 +601,6 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 {
 	struct bfs_diag own = { .chunk = -1 };
 
-	return answer(bfs_source_check(file->root->array->frame->source,
+	return bfs_api_answer(bfs_source_check(file->root->array->frame->source,
 				       &own), &own, diag);
-}
-
-/* ---- entries --------------------------------------------------------- */
-
-struct bloscfs_node bloscfs_root(void)
-{
-	return (struct bloscfs_node){ .view = BFS_VIEW_ROOT };
-}
-
-bool bloscfs_has_children(struct bloscfs_file *file)
-{
-	return bfs_tree_has_children(file->tree);
-}
-
-uint64_t bloscfs_node_id(struct bloscfs_file *file,
-			 const struct bloscfs_node *node)
-{
-	struct bfs_place own = own_place(node);
-
-	return bfs_tree_id(file->tree, &own);
-}
-
-bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
-		    const char *name, struct bloscfs_node *ret_node)
-{
-	struct bfs_place own = own_place(dir), found;
-
-	if (!bfs_tree_lookup(file->tree, &own, name, strlen(name), &found))
-		return false;
-	*ret_node = pub_node(&found);
-	return true;
-}
-
-bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
-		  uint64_t pos, char *name, struct bloscfs_node *ret_node)
-{
-	struct bfs_place own = own_place(dir), found;
-
-	if (!bfs_tree_list(file->tree, &own, pos, name, &found))
-		return false;
-	*ret_node = pub_node(&found);
-	return true;
-}
-
-void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
-		  struct bloscfs_attr *ret_attr)
-{
-	struct bfs_place own = own_place(node);
-	struct bfs_attr attr = { .blksize = 4096 };
-	struct bfs_file *inner;
-
-	if (bfs_tree_take(file->tree, own.child, &inner, NULL) == BFS_OK) {
-		bfs_file_stat(inner, &own.node, &attr);
-		bfs_tree_give(file->tree, own.child);
-	} else {
-		attr.is_dir = own.node.view == BFS_VIEW_ROOT;
-	}
-	*ret_attr = (struct bloscfs_attr){ attr.is_dir, attr.len,
-					   attr.stored_len, attr.blksize };
-}
-
-bool bloscfs_is_dir(struct bloscfs_file *file,
-		    const struct bloscfs_node *node)
-{
-	struct bfs_place own = own_place(node);
-	struct bfs_file *inner;
-	bool is_dir = own.node.view == BFS_VIEW_ROOT;
-
-	if (is_dir || bfs_tree_take(file->tree, own.child, &inner, NULL) !=
-		      BFS_OK)
-		return is_dir;
-	is_dir = bfs_file_is_dir(inner, &own.node);
-	bfs_tree_give(file->tree, own.child);
-	return is_dir;
-}
-
-/* Containers inside lie behind other bytes in each opening. */
-bool bloscfs_keeps(struct bloscfs_file *file, const struct bloscfs_node *node)
-{
-	struct bfs_place own = own_place(node);
-
-	return own.child == 0 && bfs_file_keeps(file->root, &own.node);
-}
-
-enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
-				const struct bloscfs_node *node,
-				struct bloscfs_diag *diag)
-{
-	struct bfs_diag own_diag = { .chunk = -1 };
-	struct bfs_place own = own_place(node);
-	struct bfs_file *inner;
-	enum bfs_err err;
-
-	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
-	if (err == BFS_OK) {
-		err = bfs_file_open(inner, &own.node, &own_diag);
-		bfs_tree_give(file->tree, own.child);
-	}
-	return answer(err, &own_diag, diag);
-}
-
-enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
-			      const struct bloscfs_node *node, uint64_t off,
-			      bool hole, uint64_t *ret_off,
-			      struct bloscfs_diag *diag)
-{
-	struct bfs_diag own_diag = { .chunk = -1 };
-	struct bfs_place own = own_place(node);
-	struct bfs_file *inner;
-	enum bfs_err err;
-
-	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
-	if (err == BFS_OK) {
-		err = bfs_file_seek(inner, &own.node, off, hole, ret_off,
-				    &own_diag);
-		bfs_tree_give(file->tree, own.child);
-	}
-	return answer(err, &own_diag, diag);
-}
-
-bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
-		   size_t i, const char **ret_name, char *value,
-		   size_t *ret_len)
-{
-	struct bfs_place own = own_place(node);
-	struct bfs_file *inner;
-	bool found;
-
-	if (bfs_tree_take(file->tree, own.child, &inner, NULL) != BFS_OK)
-		return false;
-	found = bfs_file_xattr(inner, &own.node, i, ret_name, value, ret_len);
-	bfs_tree_give(file->tree, own.child);
-	return found;
-}
-
-enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
-			      const struct bloscfs_node *node, uint64_t off,
-			      void *buf, size_t len, size_t *ret_len,
-			      struct bloscfs_diag *diag)
-{
-	struct bfs_diag own_diag = { .chunk = -1 };
-	struct bfs_place own = own_place(node);
-	struct bfs_file *inner;
-	enum bfs_err err;
-
-	if (!file || !ret_len || (!buf && len))
-		return refuse(diag);
-	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
-	if (err == BFS_OK) {
-		err = bfs_file_read(inner, &own.node, off, buf, len, ret_len,
-				    &own_diag);
-		bfs_tree_give(file->tree, own.child);
-	}
-	return answer(err, &own_diag, diag);
-}
-
-/* ---- pieces ---------------------------------------------------------- */
-
-struct bloscfs_pieces *bloscfs_pieces_new(void)
-{
-	return bfs_zalloc(1, sizeof(struct bloscfs_pieces));
-}
-
-void bloscfs_pieces_free(struct bloscfs_pieces *pieces)
-{
-	bfs_free(pieces);
-}
-
-enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
-			     const struct bloscfs_node *node, uint64_t off,
-			     void *buf, size_t len,
-			     struct bloscfs_pieces *pieces,
-			     const struct iovec **ret_iov, size_t *ret_n,
-			     struct bloscfs_diag *diag)
-{
-	struct bfs_diag own_diag = { .chunk = -1 };
-	struct bfs_place own = own_place(node);
-	struct bfs_file *inner;
-	enum bfs_err err;
-
-	if (!file || !pieces || (!buf && len))
-		return refuse(diag);
-	err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
-	if (err != BFS_OK)
-		return answer(err, &own_diag, diag);
-	err = bfs_file_pin(inner, &own.node, off, buf, len, &pieces->own,
-			   &own_diag);
-	if (err != BFS_OK) {
-		bfs_tree_give(file->tree, own.child);
-		return answer(err, &own_diag, diag);
-	}
-	pieces->file = inner;
-	pieces->child = own.child;
-	*ret_iov = pieces->own.iov;
-	*ret_n = pieces->own.n;
-	return BLOSCFS_OK;
-}
-
-void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces)
-{
-	if (!file || !pieces || !pieces->file)
-		return;
-	bfs_array_release(pieces->file->array, &pieces->own);
-	bfs_tree_give(file->tree, pieces->child);
-	pieces->file = NULL;
 }

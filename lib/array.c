@@ -18,6 +18,8 @@
 
 /* Below this a pinned piece costs more than a copy. */
 #define PIECE_LEN 4096
+/* Blocks that are pinned at once to be copied. */
+#define COPY_LEN (UINT64_C(4) << 20)
 
 static enum bfs_err check_nd(const struct bfs_array *a, const struct bfs_nd *nd,
 			     struct bfs_diag *why)
@@ -252,6 +254,16 @@ static void add_piece(struct bfs_pieces *pieces, uint8_t *p, size_t len)
 	pieces->n++;
 }
 
+/* How many blocks from k on to pin at once: of large ones a single one. */
+static size_t count_copied(const struct bfs_chunk *c, uint32_t k,
+			   uint32_t last)
+{
+	uint64_t most = COPY_LEN / bfs_max(1, bfs_chunk_block_len(c, k));
+
+	most = bfs_min(bfs_max(most, 1), BFS_FETCH_MAX);
+	return (size_t)bfs_min(most, last - k + 1);
+}
+
 /* Copies [pos, pos + len) of one chunk to dst. */
 static enum bfs_err copy_blocks(struct bfs_array *a, uint64_t id,
 				const struct bfs_plan *plan, uint32_t pos,
@@ -266,7 +278,7 @@ static enum bfs_err copy_blocks(struct bfs_array *a, uint64_t id,
 	size_t n, i;
 
 	for (; k <= last; k += (uint32_t)n) {
-		n = (size_t)bfs_min(BFS_FETCH_MAX, last - k + 1);
+		n = count_copied(c, k, last);
 		for (i = 0; i < n; i++)
 			blocks[i] = k + (uint32_t)i;
 		BFS_TRY(bfs_array_fetch(a, id, plan, blocks, n, pins, diag));

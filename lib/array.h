@@ -36,6 +36,7 @@ struct bfs_engine_stats {
 	uint64_t source_len;	/* bytes asked from sources by reads */
 	uint64_t n_source_reads;
 	uint64_t n_plans, n_plan_hits;
+	unsigned n_threads;	/* that decode at once */
 };
 
 enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
@@ -47,8 +48,10 @@ void bfs_engine_get_stats(struct bfs_engine *engine,
  * what is decoded ahead. */
 void bfs_engine_cancel(struct bfs_engine *engine);
 const atomic_bool *bfs_engine_ending(const struct bfs_engine *engine);
-/* Gives unpinned memory back. */
+/* Gives unpinned memory back: all; what is idle or beyond the cache's
+ * budget. */
 void bfs_engine_trim(struct bfs_engine *engine);
+void bfs_engine_settle(struct bfs_engine *engine);
 
 /* The byte streams that an opened frame can give. */
 enum bfs_stream_kind {

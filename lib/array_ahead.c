@@ -266,11 +266,16 @@ static void run_job(void *arg)
 	uint64_t off, last;
 
 	while (next_step(j, &off, &last)) {
+		struct bfs_turn turn;
+
+		/* Nobody asked for it yet, so it does not wait. */
+		bfs_turn_begin(&turn, false);
 		if (j->stream.kind == BFS_STREAM_TILE ||
 		    (j->stream.kind == BFS_STREAM_DATA && j->array->has_nd))
 			run_tiles(j, off, last);
 		else
 			run_linear(j, off, last);
+		bfs_turn_end(&turn);
 	}
 	bfs_call_leave(before);
 	bfs_free(j);
@@ -380,13 +385,16 @@ static void run_share(void *arg)
 	struct share *share = arg;
 	struct bfs_call call, *before;
 	struct bfs_nd_walk walk;
+	struct bfs_turn turn;
 
 	init_call(&call, share->array);
 	call.ends[0] = &share->shares->over;
 	before = bfs_call_enter(&call);
+	bfs_turn_begin(&turn, false);
 	bfs_nd_walk_init(&walk, &share->array->nd, share->off,
 			 share->last - share->off);
 	fetch_tiles(share->array, &walk, false);
+	bfs_turn_end(&turn);
 	bfs_call_leave(before);
 	end_share(share);
 }

@@ -5,6 +5,7 @@
  */
 #include "array_priv.h"
 
+#include "bytes.h"
 #include "mem.h"
 
 #include <stdatomic.h>
@@ -13,36 +14,8 @@
 #define SCRATCH_KEEP (UINT64_C(4) << 20)
 /* What the cache takes for 0. */
 #define DEFAULT_CACHE (UINT64_C(256) << 20)
-
-enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
-			    struct bfs_engine **ret_engine)
-{
-	struct bfs_engine *e = bfs_zalloc(1, sizeof(*e));
-	enum bfs_err err;
-
-	if (!e)
-		return BFS_ERR_NOMEM;
-	err = bfs_cache_new(options->cache_len, &e->cache);
-	if (err != BFS_OK) {
-		bfs_free(e);
-		return err;
-	}
-	err = bfs_pool_new(options->n_threads, &e->pool);
-	if (err != BFS_OK) {
-		bfs_cache_free(e->cache);
-		bfs_free(e);
-		return err;
-	}
-	e->n_threads = options->n_threads ? options->n_threads :
-					    bfs_pool_cpus();
-	e->budget_len = options->cache_len ? options->cache_len :
-					     DEFAULT_CACHE;
-	pthread_mutex_init(&e->scratch_lock, NULL);
-	bfs_plans_init(e);
-	e->next_gen = 1;
-	*ret_engine = e;
-	return BFS_OK;
-}
+/* Of max_memory, for the cache at most: what decodes needs some, too. */
+#define CACHE_PART(limit) ((limit) / 4 * 3)
 
 static void free_scratch(struct bfs_engine *e)
 {
@@ -61,10 +34,63 @@ static void free_scratch(struct bfs_engine *e)
 	bfs_free(list);
 }
 
+/* When others wait for memory: what is idle, then blocks. */
+static void give_back(void *arg, uint64_t len)
+{
+	struct bfs_engine *e = arg;
+	uint64_t before = bfs_mem_used(), after;
+
+	free_scratch(e);
+	bfs_plans_drop(e, 0);
+	after = bfs_mem_used();
+	if (after > before || before - after < len)
+		bfs_cache_shed(e->cache, len);
+}
+
+static uint64_t choose_cache_len(uint64_t asked)
+{
+	uint64_t len = asked ? asked : DEFAULT_CACHE;
+	uint64_t limit = bfs_mem_limit();
+
+	return limit ? bfs_min(len, bfs_max(1, CACHE_PART(limit))) : len;
+}
+
+enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
+			    struct bfs_engine **ret_engine)
+{
+	struct bfs_engine *e = bfs_zalloc(1, sizeof(*e));
+	enum bfs_err err;
+
+	if (!e)
+		return BFS_ERR_NOMEM;
+	e->budget_len = choose_cache_len(options->cache_len);
+	err = bfs_cache_new(e->budget_len, &e->cache);
+	if (err != BFS_OK) {
+		bfs_free(e);
+		return err;
+	}
+	err = bfs_pool_new(options->n_threads, &e->pool);
+	if (err != BFS_OK) {
+		bfs_cache_free(e->cache);
+		bfs_free(e);
+		return err;
+	}
+	e->n_threads = options->n_threads ? options->n_threads :
+					    bfs_pool_cpus();
+	pthread_mutex_init(&e->scratch_lock, NULL);
+	bfs_plans_init(e);
+	e->next_gen = 1;
+	e->spare = (struct bfs_turn_spare){ give_back, e, NULL };
+	bfs_turn_add_spare(&e->spare);
+	*ret_engine = e;
+	return BFS_OK;
+}
+
 void bfs_engine_free(struct bfs_engine *e)
 {
 	if (!e)
 		return;
+	bfs_turn_remove_spare(&e->spare);
 	bfs_pool_free(e->pool);
 	bfs_plans_release(e);
 	free_scratch(e);
@@ -90,6 +116,12 @@ void bfs_engine_trim(struct bfs_engine *e)
 	bfs_cache_trim(e->cache);
 }
 
+void bfs_engine_settle(struct bfs_engine *e)
+{
+	free_scratch(e);
+	bfs_cache_settle(e->cache);
+}
+
 void bfs_engine_get_stats(struct bfs_engine *e, struct bfs_engine_stats *ret)
 {
 	struct bfs_engine_stats s = { 0 };
@@ -101,6 +133,7 @@ void bfs_engine_get_stats(struct bfs_engine *e, struct bfs_engine_stats *ret)
 	s.n_source_reads = atomic_load(&e->n_source_reads);
 	s.n_plans = atomic_load(&e->n_plans);
 	s.n_plan_hits = atomic_load(&e->n_plan_hits);
+	s.n_threads = e->n_threads;
 	*ret = s;
 }
 

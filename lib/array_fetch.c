@@ -18,6 +18,10 @@
 
 /* Neighbours are read together up to this many compressed bytes. */
 #define MERGE_LEN (UINT32_C(1) << 20)
+/* From this length on a block is claimed when its bytes have been read, where
+ * these lie inside another's decoded blocks: one such block at a time, and
+ * not one for each container around it. */
+#define LATE_CLAIM (UINT32_C(256) << 10)
 
 /* One chunk's blocks being fetched. */
 struct fetching {
@@ -27,6 +31,7 @@ struct fetching {
 	struct bfs_source *source;	/* while claims are filled */
 	const uint8_t *ref;
 	struct bfs_scratch *scratch;
+	bool has_read;			/* its `in` is the one block's */
 	struct bfs_diag *diag;
 };
 
@@ -149,20 +154,35 @@ static size_t largest_block(const struct claim *claims, size_t n)
 	return len;
 }
 
+static enum bfs_err no_memory(const struct fetching *f, struct bfs_diag *why)
+{
+	return bfs_fail(why, BFS_ERR_NOMEM, f->plan->span.off,
+			"no memory for a block");
+}
+
+/* Compressed bytes into the scratch. Memory to decode them is taken later:
+ * reading may be another's decoding. */
+static enum bfs_err read_in(struct fetching *f, uint32_t off, size_t len,
+			    struct bfs_diag *why)
+{
+	if (bfs_scratch_fit_in(f->scratch, len) != BFS_OK)
+		return no_memory(f, why);
+	return read_span(f, off, f->scratch->in, len, why);
+}
+
 /* Reads and decodes n claims that lie back to back. */
 static void fill_neighbours(struct fetching *f, struct claim *claims, size_t n)
 {
 	uint32_t off = claims[0].off;
 	size_t len = claims[n - 1].off + (size_t)claims[n - 1].len - off, i;
 	struct bfs_diag why;
-	enum bfs_err err;
+	enum bfs_err err = BFS_OK;
 
-	err = bfs_scratch_reserve(f->scratch, largest_block(claims, n), len);
-	if (err != BFS_OK)
-		bfs_fail(&why, err, f->plan->span.off,
-			 "no memory for a block");
-	else
-		err = read_span(f, off, f->scratch->in, len, &why);
+	if (!f->has_read)
+		err = read_in(f, off, len, &why);
+	if (err == BFS_OK && bfs_scratch_fit(f->scratch, f->plan->chunk,
+					     largest_block(claims, n)))
+		err = no_memory(f, &why);
 	if (err == BFS_OK)
 		err = check_sources(f, &why);
 	if (err != BFS_OK) {
@@ -189,6 +209,13 @@ static void fill_raw(struct fetching *f, struct claim *c)
 				  memory_order_relaxed);
 }
 
+static void drop_scratch(struct fetching *f)
+{
+	bfs_engine_give_scratch(f->array->engine, f->scratch);
+	f->scratch = NULL;
+	f->has_read = false;
+}
+
 static void fill_from_source(struct fetching *f, struct claim *claims,
 			     size_t n)
 {
@@ -200,10 +227,10 @@ static void fill_from_source(struct fetching *f, struct claim *claims,
 			fill_raw(f, &claims[i]);
 		return;
 	}
-	f->scratch = bfs_engine_take_scratch(f->array->engine);
+	if (!f->scratch)
+		f->scratch = bfs_engine_take_scratch(f->array->engine);
 	if (!f->scratch) {
-		bfs_fail(&why, BFS_ERR_NOMEM, 0, "no memory for a block");
-		fail_claims(claims, n, BFS_ERR_NOMEM, &why);
+		fail_claims(claims, n, no_memory(f, &why), &why);
 		return;
 	}
 	qsort(claims, n, sizeof(*claims), compare_claims);
@@ -211,8 +238,7 @@ static void fill_from_source(struct fetching *f, struct claim *claims,
 		k = count_neighbours(claims + i, n - i);
 		fill_neighbours(f, claims + i, k);
 	}
-	bfs_engine_give_scratch(f->array->engine, f->scratch);
-	f->scratch = NULL;
+	drop_scratch(f);
 }
 
 static void fill_claims(struct fetching *f, struct claim *claims, size_t n)
@@ -353,6 +379,59 @@ static enum bfs_err pin_all(struct fetching *f, const uint32_t *blocks,
 	return err;
 }
 
+/* Reads the bytes of a large block of an inner container before anything is
+ * claimed. Another thread may decode it meanwhile: then they are not needed. */
+static enum bfs_err read_early(struct fetching *f, uint32_t block)
+{
+	struct bfs_cache_key key = make_key(f, block);
+	uint32_t off, len;
+	enum bfs_err err;
+
+	if (bfs_cache_has(f->array->engine->cache, &key))
+		return BFS_OK;
+	bfs_chunk_block_span(f->plan->chunk, block, &off, &len);
+	BFS_TRY(bfs_array_source(f->array, f->id, f->plan, &f->source,
+				 f->diag));
+	f->scratch = bfs_engine_take_scratch(f->array->engine);
+	err = f->scratch ? read_in(f, off, len, f->diag) :
+			   no_memory(f, f->diag);
+	bfs_source_unref(f->source);
+	f->source = NULL;
+	f->has_read = err == BFS_OK;
+	if (err != BFS_OK && !(f->id & (BFS_VLMETA_ID | BFS_META_ID)))
+		bfs_diag_chunk(f->diag, err, f->id);
+	return err;
+}
+
+/* The one block, late. */
+static enum bfs_err pin_large(struct fetching *f, const uint32_t *block,
+			      struct bfs_cache_pin *pin)
+{
+	enum bfs_err err = read_early(f, *block);
+
+	if (err == BFS_OK)
+		err = pin_all(f, block, 1, pin);
+	drop_scratch(f);
+	return err;
+}
+
+static bool claims_late(const struct fetching *f, const uint32_t *blocks,
+			size_t n)
+{
+	enum bfs_chunk_kind kind = f->plan->chunk->head.kind;
+
+	return n == 1 && f->array->frame->source->decoded &&
+	       (kind == BFS_CHUNK_BLOCKS || kind == BFS_CHUNK_VLBLOCKS) &&
+	       bfs_chunk_block_len(f->plan->chunk, blocks[0]) >= LATE_CLAIM;
+}
+
+static enum bfs_err pin_some(struct fetching *f, const uint32_t *blocks,
+			     size_t n, struct bfs_cache_pin *pins)
+{
+	return claims_late(f, blocks, n) ? pin_large(f, blocks, pins) :
+					   pin_all(f, blocks, n, pins);
+}
+
 static bool wants_ref(const struct bfs_plan *plan, const uint32_t *blocks,
 		      size_t n)
 {
@@ -373,10 +452,10 @@ enum bfs_err bfs_array_fetch(struct bfs_array *array, uint64_t id,
 	enum bfs_err err;
 
 	if (has_ref) {
-		BFS_TRY(pin_all(&f, &first, 1, &ref));
+		BFS_TRY(pin_some(&f, &first, 1, &ref));
 		f.ref = ref.data;
 	}
-	err = pin_all(&f, blocks, n, pins);
+	err = pin_some(&f, blocks, n, pins);
 	if (has_ref)
 		bfs_cache_unpin(array->engine->cache, &ref, false);
 	if (err == BFS_OK)

@@ -7,6 +7,7 @@
 #define BFS_ARRAY_PRIV_H
 
 #include "array.h"
+#include "mem_turn.h"
 #include "pool.h"
 
 #include <pthread.h>
@@ -52,6 +53,8 @@ struct bfs_engine {
 	pthread_mutex_t scratch_lock;	/* guards the free list */
 	struct bfs_scratch **scratch;
 	size_t n_scratch, scratch_cap;
+
+	struct bfs_turn_spare spare;
 
 	_Atomic uint64_t next_gen;
 	_Atomic uint64_t decoded_len, decode_ns, source_len, n_source_reads;

@@ -62,6 +62,7 @@ enum bfs_err bfs_array_as_source(struct bfs_array *array,
 	d->base.ops = &decoded_ops;
 	d->base.len = len;
 	d->base.id = array->frame->source->id;
+	d->base.decoded = true;
 	d->base.refs = 1;
 	d->array = array;
 	d->stream = *stream;

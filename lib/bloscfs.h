@@ -69,10 +69,17 @@ bool bloscfs_table(const char *table, size_t i, const char **ret_name,
 /* An instance: cache, budget, workers. */
 struct bloscfs;
 
+/* As cache_size: only the blocks that are being read. */
+#define BLOSCFS_NO_CACHE UINT64_MAX
+/* As max_memory. */
+#define BLOSCFS_NO_LIMIT UINT64_MAX
+
 struct bloscfs_options {
 	size_t size;		/* sizeof(struct bloscfs_options) */
 	uint64_t cache_size;	/* bytes of decoded blocks; 0 = 256 MiB */
-	uint64_t max_memory;	/* of the whole process's library; 0 = none */
+	uint64_t max_memory;	/* of the whole process's library, bytes; 0 =
+				 * half of what memory and control groups leave
+				 * to the process, at most cache_size + 1 GiB */
 	unsigned threads;	/* 0 = the CPUs this process may use */
 	const char *views;	/* "info,data,..."; NULL = the default */
 };
@@ -284,12 +291,18 @@ struct bloscfs_stats {
 	uint64_t decode_ns;
 	uint64_t source_bytes, source_reads;
 	uint64_t memory;		/* bytes held by the library */
+	uint64_t memory_budget;		/* what it may hold; 0 = any */
+	uint64_t memory_waits;		/* calls that waited for some of it */
+	uint64_t memory_refused;	/* calls that can never have enough */
+	uint64_t threads;		/* that decode at once */
 };
 
 /* Counters since the instance was made. */
 void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats);
-/* Gives unpinned memory back to the system. */
+/* Gives unpinned memory back to the system: all of it; what is idle, and
+ * blocks beyond the cache's budget, which stay for a reader in the middle. */
 void bloscfs_trim(struct bloscfs *fs);
+void bloscfs_settle(struct bloscfs *fs);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
  */
 #include "cache.h"
 
+#include "bytes.h"
 #include "cache_arena.h"
 #include "cache_queues.h"
 #include "cache_slot.h"
@@ -35,6 +36,8 @@
 #define BATCH 256		/* slots handled before others get the lock */
 /* Who waits for a block looks so often whether its call was cancelled. */
 #define LOOK_NS 20000000
+#define N_READERS 16		/* whose blocks stay in a budget of nothing */
+#define READERS_LEN ((uint64_t)8 << 20)	/* and together at most */
 
 #ifndef SYS_futex
 #define SYS_futex SYS_futex_time64
@@ -45,6 +48,7 @@ struct bfs_cache {
 	struct bfs_arena arena;
 	struct bfs_queues queues;
 	struct bfs_table table;
+	_Atomic uint64_t room_len;	/* what may stay, the budget at least */
 	uint64_t n_evictions;
 };
 
@@ -56,6 +60,7 @@ enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
 		return BFS_ERR_NOMEM;
 	bfs_arena_init(&cache->arena, budget_len ? budget_len :
 		       DEFAULT_BUDGET);
+	cache->room_len = cache->arena.budget_len;
 	if (bfs_queues_init(&cache->queues, cache->arena.budget_len))
 		goto fail;
 	if (bfs_table_init(&cache->table, &cache->arena.held_len)) {
@@ -160,15 +165,52 @@ static bool evict_for(struct bfs_cache *cache, unsigned cls)
 	return true;
 }
 
-/* Brings the cache back inside its budget as far as pins allow. */
+static uint64_t get_room(const struct bfs_cache *cache)
+{
+	return atomic_load_explicit(&cache->room_len, memory_order_relaxed);
+}
+
+/* A reader takes a block in many pieces: what was decoded last stays for it,
+ * and for a few others, even where the budget is less than a block. Shorter
+ * blocks bring the room back to the budget. */
+static void set_room(struct bfs_cache *cache, size_t len)
+{
+	uint64_t budget = cache->arena.budget_len, room = budget;
+	uint64_t one = bfs_arena_alone_len(&cache->arena, len);
+
+	if (one > budget)
+		room += bfs_max(one, bfs_min(N_READERS * one, READERS_LEN));
+	cache->queues.budget_len = room;
+	cache->queues.by_age = one > budget;
+	atomic_store_explicit(&cache->room_len, room, memory_order_relaxed);
+}
+
+static bool evict_drained(struct bfs_cache *cache)
+{
+	struct bfs_slot *slot = bfs_queues_evict_first(&cache->queues,
+						       &cache->table,
+						       BFS_QUEUE_DRAINED);
+
+	if (!slot)
+		return false;
+	free_slot(cache, slot);
+	cache->n_evictions++;
+	return true;
+}
+
+/* Brings the cache back inside its room as far as pins allow, and inside its
+ * budget as far as readers have passed. */
 static void shrink(struct bfs_cache *cache, struct bfs_link *out)
 {
 	struct bfs_arena *arena = &cache->arena;
 
 	do {
-		bfs_arena_release(arena, arena->budget_len, out);
-	} while (bfs_arena_held(arena) > arena->budget_len &&
+		bfs_arena_release(arena, get_room(cache), out);
+	} while (bfs_arena_held(arena) > get_room(cache) &&
 		 evict_for(cache, BFS_CLASS_ALONE));
+	while (bfs_arena_held(arena) > arena->budget_len &&
+	       evict_drained(cache))
+		bfs_arena_release(arena, arena->budget_len, out);
 }
 
 /* Charges a new extent if the budget has room. */
@@ -176,11 +218,10 @@ static bool plan_inside(struct bfs_cache *cache, unsigned cls, size_t len,
 			struct bfs_growth *ret_growth)
 {
 	struct bfs_arena *arena = &cache->arena;
-	uint64_t held = bfs_arena_held(arena);
+	uint64_t held = bfs_arena_held(arena), room = get_room(cache);
 
-	return held < arena->budget_len &&
-	       bfs_arena_plan(arena, cls, len, arena->budget_len - held,
-			      ret_growth);
+	return held < room &&
+	       bfs_arena_plan(arena, cls, len, room - held, ret_growth);
 }
 
 /* The same in place of idle extents, which go to `out`. */
@@ -189,12 +230,12 @@ static bool plan_instead(struct bfs_cache *cache, unsigned cls, size_t len,
 {
 	struct bfs_arena *arena = &cache->arena;
 	uint64_t fixed = bfs_arena_held(arena) - arena->idle_len;
+	uint64_t room = get_room(cache);
 
-	if (fixed >= arena->budget_len || !arena->idle_len ||
-	    !bfs_arena_plan(arena, cls, len, arena->budget_len - fixed,
-			    ret_growth))
+	if (fixed >= room || !arena->idle_len ||
+	    !bfs_arena_plan(arena, cls, len, room - fixed, ret_growth))
 		return false;
-	bfs_arena_release(arena, arena->budget_len, out);
+	bfs_arena_release(arena, room, out);
 	return true;
 }
 
@@ -308,26 +349,31 @@ static void retire(struct bfs_cache *cache, struct bfs_slot *slot)
 	bfs_arena_unmap(&out);
 }
 
-static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
+static void shrink_now(struct bfs_cache *cache)
 {
 	struct bfs_link out;
 
+	bfs_link_init(&out);
+	lock(cache);
+	shrink(cache, &out);
+	unlock(cache);
+	bfs_arena_unmap(&out);
+}
+
+static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
+{
 	if (atomic_fetch_sub_explicit(&slot->refs, 1,
-				      memory_order_acq_rel) == 1) {
+				      memory_order_acq_rel) == 1)
 		retire(cache, slot);
-	} else if (bfs_arena_held(&cache->arena) > cache->arena.budget_len) {
-		bfs_link_init(&out);
-		lock(cache);
-		shrink(cache, &out);
-		unlock(cache);
-		bfs_arena_unmap(&out);
-	}
+	else if (bfs_arena_held(&cache->arena) > get_room(cache))
+		shrink_now(cache);
 }
 
 /* Whoever fills it gave it up for reasons of its own. */
 static bool is_given_up(const struct bfs_slot *slot)
 {
-	return slot->err == BFS_ERR_CANCELLED || slot->err == BFS_ERR_TOO_MUCH;
+	return slot->err == BFS_ERR_CANCELLED ||
+	       slot->err == BFS_ERR_TOO_MUCH || slot->err == BFS_ERR_NOMEM;
 }
 
 /* Sets *ret_again where the block is to be asked for once more: the one that
@@ -406,6 +452,7 @@ static struct bfs_slot *obtain(struct bfs_cache *cache, const struct ask *ask,
 	unsigned cls = bfs_arena_class(&cache->arena, ask->len);
 	unsigned n_failed = 0;
 
+	set_room(cache, ask->len);
 	while (n_failed < 2) {
 		struct bfs_growth growth;
 		struct bfs_slot *slot;
@@ -572,6 +619,9 @@ void bfs_cache_unpin(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 		unlock(cache);
 	}
 	unref(cache, slot);
+	if (consumed &&
+	    bfs_arena_held(&cache->arena) > cache->arena.budget_len)
+		shrink_now(cache);
 }
 
 /* Up to BATCH slots of the generation; false when there are no more. */
@@ -610,13 +660,15 @@ void bfs_cache_drop(struct bfs_cache *cache, uint64_t gen)
 	} while (more);
 }
 
-/* Tries as many of a queue as it has now, in batches. */
-static void trim_queue(struct bfs_cache *cache, enum bfs_slot_queue queue)
+/* Tries as many of a queue as it has now, in batches, until max_len bytes
+ * or less are held. */
+static void trim_queue(struct bfs_cache *cache, enum bfs_slot_queue queue,
+		       uint64_t max_len)
 {
 	size_t left = SIZE_MAX, i;
 	struct bfs_link out;
 
-	while (left) {
+	while (left && bfs_arena_held(&cache->arena) > max_len) {
 		bfs_link_init(&out);
 		lock(cache);
 		if (left > cache->queues.queues[queue].n)
@@ -631,18 +683,38 @@ static void trim_queue(struct bfs_cache *cache, enum bfs_slot_queue queue)
 			free_slot(cache, slot);
 			cache->n_evictions++;
 		}
-		bfs_arena_release(&cache->arena, 0, &out);
+		bfs_arena_release(&cache->arena, max_len, &out);
 		unlock(cache);
 		bfs_arena_unmap(&out);
 	}
 }
 
-void bfs_cache_trim(struct bfs_cache *cache)
+static void trim_to(struct bfs_cache *cache, uint64_t max_len)
 {
 	unsigned queue;
 
 	for (queue = 0; queue < BFS_N_QUEUES; queue++)
-		trim_queue(cache, (enum bfs_slot_queue)queue);
+		trim_queue(cache, (enum bfs_slot_queue)queue, max_len);
+}
+
+void bfs_cache_shed(struct bfs_cache *cache, uint64_t len)
+{
+	uint64_t held = bfs_arena_held(&cache->arena);
+
+	trim_to(cache, held > len ? held - len : 0);
+}
+
+void bfs_cache_settle(struct bfs_cache *cache)
+{
+	atomic_store_explicit(&cache->room_len, cache->arena.budget_len,
+			      memory_order_relaxed);
+	if (bfs_arena_held(&cache->arena) > cache->arena.budget_len)
+		shrink_now(cache);
+}
+
+void bfs_cache_trim(struct bfs_cache *cache)
+{
+	trim_to(cache, 0);
 	bfs_table_shrink(&cache->table);
 }
 

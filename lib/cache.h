@@ -7,8 +7,10 @@
  * CLAIMED must fill the buffer and then call commit or abandon; all others
  * that ask meanwhile sleep on that block alone. No lock is held while a
  * block is claimed or pinned. The budget counts blocks in flight. A block
- * larger than the budget is charged and served all the same, and leaves when
- * its last pin goes. All calls may run at once in any threads.
+ * larger than the budget is charged and served all the same, and stays until
+ * a reader has consumed it or another block comes; so do the last few blocks
+ * where the budget is less than these. All calls may run at once in any
+ * threads.
  */
 #ifndef BFS_CACHE_H
 #define BFS_CACHE_H
@@ -55,8 +57,8 @@ void bfs_cache_free(struct bfs_cache *cache);
 
 /* Pins or claims a block of len bytes. Waits while another thread decodes
  * it, or until its call is stopped (call.h); if that one fails, returns its
- * error and diagnosis, unless its call was stopped: then somebody else fills
- * the block. NOMEM when no buffer can be had. */
+ * error and diagnosis, unless its call was stopped or had no memory: then
+ * somebody else fills the block. NOMEM when no buffer can be had. */
 enum bfs_err bfs_cache_get(struct bfs_cache *cache,
 			   const struct bfs_cache_key *key, size_t len,
 			   enum bfs_cache_state *ret_state,
@@ -84,8 +86,11 @@ void bfs_cache_unpin(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 /* Drops all blocks of a generation that nobody holds; those held leave with
  * their last pin. */
 void bfs_cache_drop(struct bfs_cache *cache, uint64_t gen);
-/* Gives memory that is not pinned back to the system. */
+/* Gives memory that is not pinned back to the system: all, len bytes of it,
+ * or what is beyond the budget. */
 void bfs_cache_trim(struct bfs_cache *cache);
+void bfs_cache_shed(struct bfs_cache *cache, uint64_t len);
+void bfs_cache_settle(struct bfs_cache *cache);
 void bfs_cache_get_stats(struct bfs_cache *cache,
 			 struct bfs_cache_stats *ret_stats);
 

@@ -192,13 +192,22 @@ static size_t header_len(uint32_t n_slots)
 	return sizeof(struct bfs_extent) + n_slots * sizeof(struct bfs_slot);
 }
 
+uint64_t bfs_arena_alone_len(const struct bfs_arena *arena, size_t len)
+{
+	if (len > PTRDIFF_MAX - 2 * MAX_SLAB)
+		return UINT64_MAX >> 8;
+	return round_up(len, arena->page_len) + header_len(1);
+}
+
 /* An extent of about n_slots, rounded to what its pages hold. */
 static struct bfs_growth shape(const struct bfs_arena *arena, unsigned cls,
 			       size_t slot_len, size_t n_slots)
 {
 	struct bfs_growth g = { .cls = cls, .slot_len = slot_len };
 
-	if (!shares_extent(arena, slot_len)) {
+	/* Slots of a class keep each other, and the header behind them,
+	 * aligned; others have any length. */
+	if (cls == BFS_CLASS_ALONE || !shares_extent(arena, slot_len)) {
 		g.n_slots = 1;
 		g.map_len = (size_t)round_up(slot_len, arena->page_len);
 		g.charge_len = g.map_len + header_len(1);
@@ -223,7 +232,8 @@ bool bfs_arena_plan(struct bfs_arena *arena, unsigned cls, size_t len,
 
 	if (slot_len > PTRDIFF_MAX - 2 * MAX_SLAB)
 		return false;
-	if (max_len && shares_extent(arena, slot_len))
+	if (max_len && cls != BFS_CLASS_ALONE &&
+	    shares_extent(arena, slot_len))
 		n = (size_t)bfs_max(1, bfs_min(arena->n_slots[cls] / 2,
 					       arena->slab_len / slot_len));
 	for (;;) {

@@ -61,10 +61,12 @@ static void advance(struct bfs_queues *queues, uint64_t len)
 {
 	uint64_t tick = bfs_max(queues->budget_len / N_TICKS, 1);
 
-	queues->inserted_len += len;
-	atomic_store_explicit(&queues->now,
-			      (uint32_t)(queues->inserted_len / tick),
+	/* By whole ticks and what is left over: the budget may change. */
+	queues->since_tick += len;
+	atomic_store_explicit(&queues->now, get_now(queues) +
+			      (uint32_t)(queues->since_tick / tick),
 			      memory_order_relaxed);
+	queues->since_tick %= tick;
 }
 
 static uint32_t make_print(uint64_t hash)
@@ -147,7 +149,8 @@ void bfs_queues_add(struct bfs_queues *queues, struct bfs_slot *slot)
 	atomic_store_explicit(&slot->uses, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->drained, false, memory_order_relaxed);
 	bfs_link_before(&slot->of_gen, bfs_queues_gen(queues, slot->key.gen));
-	enqueue(queues, slot, came_back ? BFS_QUEUE_MAIN : BFS_QUEUE_SMALL);
+	enqueue(queues, slot, came_back && !queues->by_age ?
+		BFS_QUEUE_MAIN : BFS_QUEUE_SMALL);
 }
 
 void bfs_queues_remove(struct bfs_queues *queues, struct bfs_slot *slot)
@@ -296,11 +299,25 @@ static bool small_is_full(const struct bfs_queues *queues)
 	       queues->budget_len / SMALL_PART;
 }
 
+/* The oldest that is not pinned. */
+static struct bfs_slot *evict_oldest(struct bfs_queues *queues,
+				     struct bfs_table *table)
+{
+	size_t left = queues->queues[BFS_QUEUE_SMALL].n;
+	struct bfs_slot *slot = NULL;
+
+	while (left-- && !slot)
+		slot = bfs_queues_evict_first(queues, table, BFS_QUEUE_SMALL);
+	return slot;
+}
+
 struct bfs_slot *bfs_queues_evict(struct bfs_queues *queues,
 				  struct bfs_table *table)
 {
 	struct bfs_slot *slot = evict_drained(queues, table);
 
+	if (!slot && queues->by_age)
+		slot = evict_oldest(queues, table);
 	if (!slot && small_is_full(queues))
 		slot = evict_small(queues, table);
 	if (!slot)

@@ -32,9 +32,10 @@ struct bfs_queues {
 		size_t n;
 	} queues[BFS_N_QUEUES];
 	struct bfs_link gens[BFS_N_GENS];	/* by hash of generation */
-	uint64_t budget_len;
-	uint64_t inserted_len;
-	_Atomic uint32_t now;	/* inserted_len in 256ths of the budget */
+	uint64_t budget_len;	/* what may stay, by now */
+	bool by_age;		/* room for the latest blocks only */
+	uint64_t since_tick;	/* bytes inserted */
+	_Atomic uint32_t now;	/* bytes inserted, in 256ths of the budget */
 	struct bfs_ghost *ghosts;
 	size_t n_ghosts;	/* a power of two */
 };

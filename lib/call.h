@@ -92,6 +92,19 @@ static inline bool bfs_call_affords(uint64_t len)
 		len <= call->limit - call->spent);
 }
 
+/* What the call has spent; and taking back all but that, before work is done
+ * anew that was not its own fault. */
+static inline uint64_t bfs_call_spent(void)
+{
+	return bfs_call_now ? bfs_call_now->spent : 0;
+}
+
+static inline void bfs_call_unspend(uint64_t spent)
+{
+	if (bfs_call_now)
+		bfs_call_now->spent = bfs_call_now->looked = spent;
+}
+
 /* err, unless the call was stopped: what succeeded then may be wrong. */
 static inline enum bfs_err bfs_call_settle(enum bfs_err err,
 					   struct bfs_diag *diag)

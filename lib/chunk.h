@@ -130,7 +130,8 @@ void bfs_chunk_block_span(const struct bfs_chunk *chunk, uint32_t k,
 /* Working memory and codec states of one thread at a time. */
 struct bfs_scratch {
 	struct bfs_codec_states *codecs;
-	uint8_t *buf[2];		/* filter stages */
+	uint8_t *buf[2];		/* filter stages; n_bufs are there */
+	unsigned n_bufs;
 	size_t buf_len;
 	uint8_t *in;			/* for the caller: compressed bytes */
 	size_t in_len;
@@ -138,9 +139,16 @@ struct bfs_scratch {
 
 struct bfs_scratch *bfs_scratch_new(void);		/* NULL: no memory */
 void bfs_scratch_free(struct bfs_scratch *scratch);
-/* Makes buf at least len bytes; NOMEM keeps what was there. */
+/* Makes both bufs and in at least so long; on NOMEM they may be gone. */
 enum bfs_err bfs_scratch_reserve(struct bfs_scratch *scratch, size_t buf_len,
 				 size_t in_len) BFS_MUST_CHECK;
+/* The same for `in`; and for as many bufs as the chunk's filters want, for
+ * blocks of up to buf_len bytes: of large blocks each is a burden. */
+enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *scratch, size_t in_len)
+	BFS_MUST_CHECK;
+enum bfs_err bfs_scratch_fit(struct bfs_scratch *scratch,
+			     const struct bfs_chunk *chunk, size_t buf_len)
+	BFS_MUST_CHECK;
 
 /* Decodes block k into dst (bfs_chunk_block_len bytes). `in` are the bytes of
  * its span. `ref`: the finished block 0, needed if needs_ref and k > 0. The

@@ -110,6 +110,7 @@ static void release_buffers(struct bfs_scratch *s)
 	give_buffer(s->buf[1], s->buf_len);
 	s->buf[0] = NULL;
 	s->buf[1] = NULL;
+	s->n_bufs = 0;
 	s->buf_len = 0;
 }
 
@@ -134,31 +135,55 @@ static size_t round_up(size_t len)
 	return (len + step - 1) / step * step;
 }
 
-enum bfs_err bfs_scratch_reserve(struct bfs_scratch *s, size_t buf_len,
-				 size_t in_len)
+static enum bfs_err fit_buffers(struct bfs_scratch *s, unsigned n, size_t len)
 {
-	if (s->buf_len < buf_len) {
-		size_t len = round_up(buf_len);
-
+	if (n == 0 || (s->n_bufs >= n && s->buf_len >= len))
+		return BFS_OK;
+	if (s->buf_len < len) {
 		release_buffers(s);
-		s->buf[0] = take_buffer(len);
-		s->buf[1] = take_buffer(len);
-		s->buf_len = len;
-		if (!s->buf[0] || !s->buf[1]) {
+		s->buf_len = round_up(len);
+	}
+	while (s->n_bufs < n) {
+		s->buf[s->n_bufs] = take_buffer(s->buf_len);
+		if (!s->buf[s->n_bufs]) {
 			release_buffers(s);
 			return BFS_ERR_NOMEM;
 		}
-	}
-	if (s->in_len < in_len) {
-		size_t len = round_up(in_len);
-
-		give_buffer(s->in, s->in_len);
-		s->in = take_buffer(len);
-		s->in_len = s->in ? len : 0;
-		if (!s->in)
-			return BFS_ERR_NOMEM;
+		s->n_bufs++;
 	}
 	return BFS_OK;
+}
+
+enum bfs_err bfs_scratch_reserve(struct bfs_scratch *s, size_t buf_len,
+				 size_t in_len)
+{
+	BFS_TRY(fit_buffers(s, 2, buf_len));
+	return bfs_scratch_fit_in(s, in_len);
+}
+
+enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *s, size_t in_len)
+{
+	size_t len;
+
+	if (s->in_len >= in_len)
+		return BFS_OK;
+	len = round_up(in_len);
+	give_buffer(s->in, s->in_len);
+	s->in = take_buffer(len);
+	s->in_len = s->in ? len : 0;
+	return s->in ? BFS_OK : BFS_ERR_NOMEM;
+}
+
+/* Stages write to where they read, to the destination, or to one buffer and
+ * the other in turn: see decode_filtered. */
+enum bfs_err bfs_scratch_fit(struct bfs_scratch *s, const struct bfs_chunk *c,
+			     size_t buf_len)
+{
+	unsigned n = 0, i;
+
+	for (i = 0; i < c->n_filters; i++)
+		n += !c->filters[i].op->in_place;
+	return fit_buffers(s, n < 2 ? n : 2, buf_len);
 }
 
 #define MAX_AWAY 8
@@ -502,7 +527,8 @@ static enum bfs_err read_block(const struct bfs_chunk *c,
 	uint32_t at, len;
 
 	bfs_chunk_block_span(c, k, &at, &len);
-	if (bfs_scratch_reserve(scratch, bfs_chunk_block_len(c, k), len))
+	if (bfs_scratch_fit(scratch, c, bfs_chunk_block_len(c, k)) ||
+	    bfs_scratch_fit_in(scratch, len))
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a block");
 	if (len > 0)

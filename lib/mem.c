@@ -10,6 +10,8 @@
  */
 #include "mem.h"
 
+#include "mem_turn.h"
+
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,6 +21,13 @@
 #include <unistd.h>
 
 #define HUGE_LEN ((size_t)2 << 20)
+/* Of the budget: room for short allocations alone, and what is long enough
+ * to wait behind others. */
+#define SHORT_LEN (UINT64_C(64) << 10)
+#define ROOM_PART 64
+#define MAX_ROOM (UINT64_C(4) << 20)
+#define BAR_PART 128
+#define MAX_BAR (UINT64_C(4) << 20)
 
 static _Atomic uint64_t limit_len;	/* 0: none */
 static _Atomic uint64_t used_len;
@@ -37,26 +46,91 @@ static bool hits_planned_failure(void)
 	return false;
 }
 
-static bool charge(uint64_t len)
+static uint64_t get_limit(void)
 {
-	uint64_t limit = atomic_load_explicit(&limit_len, memory_order_relaxed);
+	return atomic_load_explicit(&limit_len, memory_order_relaxed);
+}
+
+/* Long charges leave room for short ones, so that names and plans can be had
+ * while blocks take all that there is. */
+static uint64_t limit_for(uint64_t len)
+{
+	uint64_t limit = get_limit(), room = limit / ROOM_PART;
+
+	if (!limit)
+		return UINT64_MAX;
+	return len < SHORT_LEN ? limit :
+	       limit - (room < MAX_ROOM ? room : MAX_ROOM);
+}
+
+/* Charges of that much wait behind those that wait already. */
+static uint64_t get_bar(void)
+{
+	uint64_t len = get_limit() / BAR_PART;
+
+	return len < SHORT_LEN ? SHORT_LEN : len > MAX_BAR ? MAX_BAR : len;
+}
+
+/* Charges as much of `most` as there is below the limit; 0 if that is less
+ * than `least`. */
+static uint64_t charge_some(uint64_t least, uint64_t most, uint64_t limit)
+{
 	uint64_t used = atomic_load_explicit(&used_len, memory_order_relaxed);
-	uint64_t sum;
+	uint64_t len;
 
 	do {
-		if (__builtin_add_overflow(used, len, &sum) ||
-		    (limit && sum > limit))
-			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&used_len, &used, sum,
+		len = used < limit ? limit - used : 0;
+		if (len > most)
+			len = most;
+		if (len < least)
+			return 0;
+	} while (!atomic_compare_exchange_weak_explicit(&used_len, &used,
+							used + len,
 							memory_order_relaxed,
 							memory_order_relaxed));
-	return true;
+	return len;
+}
+
+/* passes: nobody waits who came before. */
+static bool charge_budget(uint64_t len, bool passes)
+{
+	if (!passes && len >= get_bar())
+		return false;
+	return charge_some(len, len, limit_for(len)) == len;
+}
+
+static bool charge(uint64_t len)
+{
+	return bfs_turn_charge(len, charge_budget);
 }
 
 /* Also corrects a charge from what was asked to what was got. */
 static void recharge(uint64_t from, uint64_t to)
 {
-	atomic_fetch_add_explicit(&used_len, to - from, memory_order_relaxed);
+	if (from > to)
+		atomic_fetch_sub_explicit(&used_len, bfs_turn_credit(from - to),
+					  memory_order_relaxed);
+	else if (to > from)
+		atomic_fetch_add_explicit(&used_len, to - from,
+					  memory_order_relaxed);
+}
+
+uint64_t bfs_mem_reserve(uint64_t least, uint64_t most)
+{
+	return charge_some(least, most, limit_for(UINT64_MAX));
+}
+
+void bfs_mem_unreserve(uint64_t len)
+{
+	atomic_fetch_sub_explicit(&used_len, len, memory_order_relaxed);
+}
+
+uint64_t bfs_mem_missing(uint64_t len)
+{
+	uint64_t limit = limit_for(UINT64_MAX), used = bfs_mem_used();
+	uint64_t left = used < limit ? limit - used : 0;
+
+	return len > left ? len - left : 0;
 }
 
 static bool begin(size_t len)
@@ -222,6 +296,11 @@ void bfs_unmap(void *p, size_t len)
 void bfs_mem_set_limit(uint64_t len)
 {
 	atomic_store_explicit(&limit_len, len, memory_order_relaxed);
+}
+
+uint64_t bfs_mem_limit(void)
+{
+	return get_limit();
 }
 
 uint64_t bfs_mem_used(void)

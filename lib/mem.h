@@ -4,7 +4,8 @@
  * purpose.
  *
  * The budget is one for the process. What a file claims reaches these calls
- * only after its bytes back the claim; the budget is the second line.
+ * only after its bytes back the claim; the budget is the second line. Who
+ * waits for it, and how, is in mem_turn.h.
  */
 #ifndef BFS_MEM_H
 #define BFS_MEM_H
@@ -35,8 +36,16 @@ size_t bfs_page_len(void);
 
 /* The most that may be held at once, in bytes; 0 = no bound. */
 void bfs_mem_set_limit(uint64_t len);
-/* What is held now, in bytes. */
+uint64_t bfs_mem_limit(void);
+/* What is held now, in bytes; what is reserved counts. */
 uint64_t bfs_mem_used(void);
+
+/* For mem_turn.c: takes at least `least` and at most `most` bytes of the
+ * budget without allocating; how many, or 0. Then gives some back. */
+uint64_t bfs_mem_reserve(uint64_t least, uint64_t most) BFS_MUST_CHECK;
+void bfs_mem_unreserve(uint64_t len);
+/* How much more would have to be free for len bytes. */
+uint64_t bfs_mem_missing(uint64_t len);
 
 /* For tests: the n-th allocation from now fails (1 = the next); 0 = none. */
 void bfs_mem_fail_at(uint64_t n);

@@ -45,7 +45,8 @@ static enum bfs_err decode_block(struct bfs_index *x, uint32_t k,
 	enum bfs_err err = BFS_ERR_NOMEM;
 
 	bfs_chunk_block_span(x->chunk, k, &at, &len);
-	if (!scratch || !data || bfs_scratch_reserve(scratch, out, len)) {
+	if (!scratch || !data || bfs_scratch_fit(scratch, x->chunk, out) ||
+	    bfs_scratch_fit_in(scratch, len)) {
 		err = bfs_fail(diag, err, 0, "no memory for the index");
 		goto out;
 	}

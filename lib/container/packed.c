@@ -379,7 +379,8 @@ static enum bfs_err fill_block(struct bfs_frame *f,
 	enum bfs_err err = BFS_ERR_NOMEM;
 
 	bfs_chunk_block_span(chunk, b->number, &at, &len);
-	if (!scratch || bfs_scratch_reserve(scratch, b->len, len)) {
+	if (!scratch || bfs_scratch_fit(scratch, chunk, b->len) ||
+	    bfs_scratch_fit_in(scratch, len)) {
 		bfs_fail(diag, err, 0, "no memory for the delta reference");
 		goto out;
 	}

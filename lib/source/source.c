@@ -75,6 +75,7 @@ enum bfs_err bfs_source_window(struct bfs_source *parent, uint64_t off,
 	w->base.ops = &window_ops;
 	w->base.len = len;
 	w->base.id = parent->id;
+	w->base.decoded = parent->decoded;
 	w->base.refs = 1;
 	w->parent = bfs_source_ref(parent);
 	w->off = off;

@@ -47,6 +47,7 @@ struct bfs_source {
 	const struct bfs_source_ops *ops;
 	uint64_t len;			/* bytes */
 	struct bfs_source_id id;
+	bool decoded;			/* reading may decode large blocks */
 	_Atomic uint32_t refs;
 	/* Counters since opening; a window counts in its parent too. */
 	_Atomic uint64_t n_reads;	/* read system calls */

@@ -285,7 +285,7 @@ static void block_dropped_in_flight_still_ends(void **state)
 	bfs_cache_free(cache);
 }
 
-static void block_beyond_the_budget_is_served_and_leaves(void **state)
+static void block_beyond_the_budget_stays_until_another_comes(void **state)
 {
 	struct bfs_cache *cache = make_cache(MIB);
 	struct bfs_cache_pin pin, again;
@@ -298,11 +298,93 @@ static void block_beyond_the_budget_is_served_and_leaves(void **state)
 	assert_int_equal(pin_block(cache, 1, 2, 3 * MIB, &again),
 			 BFS_CACHE_HIT);
 	bfs_cache_unpin(cache, &pin, false);
-	assert_true(has(cache, 1, 2));
 	bfs_cache_unpin(cache, &again, false);
+	assert_true(has(cache, 1, 2));
+	use(cache, 3, 1000);
 	assert_false(has(cache, 1, 2));
 	assert_true(get_stats(cache).held_len <= MIB);
 	bfs_cache_free(cache);
+}
+
+static void block_beyond_the_budget_leaves_when_its_reader_has_passed(
+	void **state)
+{
+	struct bfs_cache *cache = make_cache(MIB);
+	struct bfs_cache_pin pin;
+
+	(void)state;
+	pin_block(cache, 1, 2, 3 * MIB, &pin);
+	bfs_cache_unpin(cache, &pin, false);
+	assert_int_equal(pin_block(cache, 1, 2, 3 * MIB, &pin),
+			 BFS_CACHE_HIT);
+	bfs_cache_unpin(cache, &pin, true);
+	assert_false(has(cache, 1, 2));
+	assert_true(get_stats(cache).held_len <= MIB);
+	bfs_cache_free(cache);
+}
+
+static void settling_brings_back_the_budget(void **state)
+{
+	struct bfs_cache *cache = make_cache(MIB);
+
+	(void)state;
+	use(cache, 2, 3 * MIB);
+	assert_true(get_stats(cache).held_len >= 3 * MIB);
+	bfs_cache_settle(cache);
+	assert_true(get_stats(cache).held_len <= MIB);
+	bfs_cache_free(cache);
+}
+
+/* A few readers take their blocks in pieces, one piece each in turn. */
+static void read_in_turns(uint64_t budget_len, size_t len, unsigned n_readers)
+{
+	struct bfs_cache *cache = make_cache(budget_len);
+	uint64_t block, piece, reader;
+
+	for (block = 0; block < 20; block++)
+		for (piece = 0; piece < 16; piece++)
+			for (reader = 0; reader < n_readers; reader++)
+				use(cache, 1000 * reader + block, len);
+	assert_int_equal(get_stats(cache).misses, 20 * n_readers);
+	assert_true(get_stats(cache).held_len <=
+		    budget_len + 17 * (len + 8192));
+	bfs_cache_free(cache);
+}
+
+static void block_stays_for_its_reader_in_a_budget_of_its_own_length(
+	void **state)
+{
+	(void)state;
+	read_in_turns(64 * KIB, 64 * KIB, 1);
+	read_in_turns(64 * KIB, 64 * KIB, 8);
+}
+
+static void blocks_stay_for_their_readers_in_a_budget_of_nothing(void **state)
+{
+	(void)state;
+	read_in_turns(1, 64 * KIB, 1);
+	read_in_turns(1, 4096, 8);
+	read_in_turns(1, 13, 4);
+}
+
+/* The sanitizers see a header that is not aligned. */
+static void tiny_budgets_take_blocks_of_odd_lengths(void **state)
+{
+	uint64_t budget_len, n;
+
+	(void)state;
+	for (budget_len = 1; budget_len < 2100; budget_len += 37) {
+		struct bfs_cache *cache = make_cache(budget_len);
+
+		for (n = 0; n < 60; n++) {
+			struct bfs_cache_pin pin;
+
+			pin_block(cache, 1, n, (size_t)(1 + 61 * n), &pin);
+			assert_int_equal((uintptr_t)pin.data % 64, 0);
+			bfs_cache_unpin(cache, &pin, n % 2);
+		}
+		bfs_cache_free(cache);
+	}
 }
 
 static void pins_beyond_the_budget_are_given_and_made_good(void **state)
@@ -655,7 +737,12 @@ int main(void)
 		TEST(pins_survive_eviction_and_drop),
 		TEST(drop_forgets_one_generation_only),
 		TEST(block_dropped_in_flight_still_ends),
-		TEST(block_beyond_the_budget_is_served_and_leaves),
+		TEST(block_beyond_the_budget_stays_until_another_comes),
+		TEST(block_beyond_the_budget_leaves_when_its_reader_has_passed),
+		TEST(settling_brings_back_the_budget),
+		TEST(block_stays_for_its_reader_in_a_budget_of_its_own_length),
+		TEST(blocks_stay_for_their_readers_in_a_budget_of_nothing),
+		TEST(tiny_budgets_take_blocks_of_odd_lengths),
 		TEST(pins_beyond_the_budget_are_given_and_made_good),
 		TEST(consumed_blocks_leave_first),
 		TEST(consumed_blocks_make_room_before_the_cache_grows),

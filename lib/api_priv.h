@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * api_priv.h - what the files of the public interface share: the types that
+ * are opaque outside, and how a call ends.
+ */
+#ifndef BFS_API_PRIV_H
+#define BFS_API_PRIV_H
+
+#pragma GCC visibility push(default)
+#include "bloscfs.h"
+#pragma GCC visibility pop
+
+#include "array.h"
+#include "call.h"
+#include "err.h"
+#include "mem_turn.h"
+#include "view/tree.h"
+
+struct bloscfs {
+	struct bfs_engine *engine;
+	uint32_t views;
+};
+
+struct bloscfs_call {
+	struct bfs_call own;
+	struct bloscfs *fs;
+};
+
+struct bloscfs_file {
+	struct bfs_tree *tree;
+	struct bfs_file *root;		/* the outermost container */
+};
+
+struct bloscfs_pieces {
+	struct bfs_pieces own;
+	struct bfs_turn turn;		/* while they are pinned */
+	struct bfs_file *file;		/* whose blocks are pinned, or NULL */
+	uint32_t child;
+};
+
+#pragma GCC visibility push(hidden)
+/* Ends a call: fills the caller's diagnosis on failure only. */
+enum bloscfs_err bfs_api_answer(enum bfs_err err, struct bfs_diag *own,
+				struct bloscfs_diag *pub);
+enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub);
+#pragma GCC visibility pop
+
+#endif
