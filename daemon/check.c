@@ -316,14 +316,17 @@ static void wait_tick(const struct report *report, struct check *check)
 static void print_summary(struct report *report, double bytes)
 {
 	double seconds = now() - report->start;
-	char size[24], rate[24];
+	char size[24], rate[24], more[48] = "";
 
+	if (report->counts[CHECK_UNRECOGNISED])
+		snprintf(more, sizeof(more), ", %" PRIu64 " unrecognised",
+			 report->counts[CHECK_UNRECOGNISED]);
 	fprintf(stderr, "bloscfs: %" PRIu64 " good, %" PRIu64 " damaged, %"
-		PRIu64 " unsupported, %" PRIu64 " unreadable; %s in %.1f s, "
+		PRIu64 " unsupported, %" PRIu64 " unreadable%s; %s in %.1f s, "
 		"%s/s\n", report->counts[CHECK_GOOD],
 		report->counts[CHECK_DAMAGED],
 		report->counts[CHECK_UNSUPPORTED],
-		report->counts[CHECK_UNREADABLE], say_bytes(bytes, size),
+		report->counts[CHECK_UNREADABLE], more, say_bytes(bytes, size),
 		seconds, say_bytes(seconds > 0 ? bytes / seconds : 0, rate));
 }
 

@@ -380,6 +380,7 @@ static void put_line(struct subject *s)
 {
 	static const char *const names[CHECK_N_VERDICTS] = {
 		[CHECK_GOOD] = "good",
+		[CHECK_UNRECOGNISED] = "unrecognised",
 		[CHECK_UNSUPPORTED] = "unsupported",
 		[CHECK_UNREADABLE] = "unreadable",
 		[CHECK_DAMAGED] = "damaged",
@@ -498,8 +499,16 @@ static struct bloscfs_file *open_container(struct subject *s)
 	struct bloscfs_diag why = { .chunk = -1 };
 	struct bloscfs_file *file = NULL;
 	enum bloscfs_err err;
-	int fd = job->error ? -job->error : check_open(job->path, job->named);
+	int fd;
 
+	if (job->unrecognised) {
+		s->finding.verdict = CHECK_UNRECOGNISED;
+		snprintf(s->finding.text, sizeof(s->finding.text),
+			 "has the name of a %s and is none",
+			 bloscfs_claimed(slash ? slash + 1 : job->path));
+		return NULL;
+	}
+	fd = job->error ? -job->error : check_open(job->path, job->named);
 	if (fd < 0) {
 		s->finding.verdict = CHECK_UNREADABLE;
 		snprintf(s->finding.text, sizeof(s->finding.text), "%s",
@@ -530,7 +539,7 @@ void check_job(struct check_worker *worker, struct check_job *job)
 		bloscfs_close(s.file);
 	} else {
 		put_line(&s);
-		job->error = EIO;
+		job->error = job->unrecognised ? 0 : EIO;
 	}
 	if (fclose(s.out)) {
 		free(job->lines);

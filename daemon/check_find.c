@@ -4,8 +4,9 @@
  * order of the command line, folders by the bytes of the names in them.
  *
  * Links below a source are not followed, mounts of bloscfs below it not
- * entered. What is neither file nor folder is not opened; what is no container
- * is passed over.
+ * entered. What is neither file nor folder is not opened. What is no
+ * container, or left as it is in a mount (choice.h), is passed over, unless
+ * it has the name of one.
  */
 #include "check_parts.h"
 
@@ -141,12 +142,20 @@ static uint64_t sum_sizes(int fd)
 	return size;
 }
 
-static int visit(struct check_jobs *jobs, char *path, bool named,
-		 const struct opts *opts);
+/* One SOURCE and what is found below it. */
+struct walk {
+	struct check_jobs *jobs;
+	const struct opts *opts;
+	size_t base_len;	/* of SOURCE's own path */
+	bool no_stores;		/* stores do not count */
+};
+
+/* left: by what the folders above are. */
+static int visit(const struct walk *walk, char *path, bool named, bool left);
 
 /* An entry that is neither file nor folder is left alone. */
-static int visit_entry(struct check_jobs *jobs, const char *dir,
-		       const char *name, const struct opts *opts)
+static int visit_entry(const struct walk *walk, const char *dir,
+		       const char *name, bool left)
 {
 	size_t len = strlen(dir), cap = len + strlen(name) + 2;
 	char *path = malloc(cap);
@@ -162,71 +171,127 @@ static int visit_entry(struct check_jobs *jobs, const char *dir,
 		status = 0;
 	else if (lstat(path, &st) < 0)
 		status = errno == ENOENT ? 0 :
-			 add_unreadable(jobs, path, false, -errno);
+			 add_unreadable(walk->jobs, path, false, -errno);
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		status = visit(jobs, path, false, opts);
+		status = visit(walk, path, false, left);
 	free(path);
 	return status;
 }
 
 /* Takes over fd. The folder is closed before those within are opened, so
  * that their depth costs no descriptors; too long a path ends the descent. */
-static int visit_folder(struct check_jobs *jobs, char *path, int fd,
-			bool named, const struct opts *opts)
+static int visit_folder(const struct walk *walk, char *path, int fd,
+			bool named, bool left)
 {
 	struct names names = { 0 };
-	int status = read_names(fd, &names);
+	int status = left ? 0 : choice_leaves(fd, !walk->no_stores, &left);
 
+	if (status)
+		close(fd);
+	else
+		status = read_names(fd, &names);
 	if (status && status != -ENOMEM)
-		status = add_unreadable(jobs, path, named, status);
+		status = add_unreadable(walk->jobs, path, named, status);
 	for (size_t i = 0; i < names.n && !status; i++)
-		status = visit_entry(jobs, path, names.list[i], opts);
+		status = visit_entry(walk, path, names.list[i], left);
 	names_release(&names);
 	return status;
 }
 
-/* NOT_FORMAT where it is passed over. */
-static enum bloscfs_err probe(int fd, const char *path, bool is_dir,
-			      bool named, const struct opts *opts)
+/* Its path below SOURCE. */
+static const char *path_below(const struct walk *walk, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *format;
-
-	if (is_dir)
-		return bloscfs_probe_dir(fd, &format);
-	/* Who says where in the file the container is knows that it is one. */
-	if (named && (opts->offset || opts->length))
-		return BLOSCFS_OK;
-	return bloscfs_probe(fd, slash ? slash + 1 : path, &format);
+	path += walk->base_len;
+	return path + strspn(path, "/");
 }
 
-static int visit(struct check_jobs *jobs, char *path, bool named,
-		 const struct opts *opts)
+/* NOT_FORMAT where it is passed over. */
+static enum bloscfs_err probe(const struct walk *walk, int fd,
+			      const struct check_job *job)
+{
+	const struct choice *choice = &walk->opts->choice;
+	const char *slash = strrchr(job->path, '/'), *format;
+	enum bloscfs_err err;
+
+	/* Who says where in the file the container is knows that it is one. */
+	if (!job->is_dir && job->named &&
+	    (walk->opts->offset || walk->opts->length))
+		return BLOSCFS_OK;
+	err = job->is_dir ? bloscfs_probe_dir(fd, &format) :
+	      bloscfs_probe(fd, slash ? slash + 1 : job->path, &format);
+	if (err == BLOSCFS_OK && (job->is_dir || !job->named) &&
+	    !choice_takes(choice, format, job->path))
+		return BLOSCFS_ERR_NOT_FORMAT;
+	return err;
+}
+
+/* Whether a file that is no container has the name of one that we take. */
+static bool bears_name(const struct walk *walk, const struct check_job *job)
+{
+	const char *slash = strrchr(job->path, '/'), *format;
+
+	format = bloscfs_claimed(slash ? slash + 1 : job->path);
+	return format && choice_takes(&walk->opts->choice, format, job->path);
+}
+
+/* A container, or what has the name of one. */
+static int visit_file(const struct walk *walk, struct check_job *job,
+		      enum bloscfs_err err)
+{
+	if (err == BLOSCFS_ERR_NOT_FORMAT) {
+		job->unrecognised = !job->is_dir && bears_name(walk, job);
+		if (!job->unrecognised)
+			return 0;
+	} else if (err != BLOSCFS_OK) {
+		job->error = bloscfs_err_errno(err);
+	}
+	return add_job(walk->jobs, job);
+}
+
+static int visit(const struct walk *walk, char *path, bool named, bool left)
 {
 	struct check_job job = { .path = path, .named = named };
+	enum bloscfs_err err = BLOSCFS_ERR_NOT_FORMAT;
+	bool excluded = left || (!named &&
+				 choice_excludes(&walk->opts->choice,
+						 path_below(walk, path)));
 	int fd = check_open(path, named), status;
-	enum bloscfs_err err;
 	struct stat st;
 
 	if (fd < 0)
-		return add_unreadable(jobs, path, named, fd);
+		return add_unreadable(walk->jobs, path, named, fd);
 	if (fstat(fd, &st) < 0) {
 		status = -errno;
 		close(fd);
-		return add_unreadable(jobs, path, named, status);
+		return add_unreadable(walk->jobs, path, named, status);
 	}
 	job.is_dir = S_ISDIR(st.st_mode);
-	err = job.is_dir || S_ISREG(st.st_mode) ?
-		probe(fd, path, job.is_dir, named, opts) :
-		BLOSCFS_ERR_NOT_FORMAT;
+	if (!excluded && (job.is_dir || S_ISREG(st.st_mode)))
+		err = probe(walk, fd, &job);
 	if (job.is_dir && err == BLOSCFS_ERR_NOT_FORMAT)
-		return visit_folder(jobs, path, fd, named, opts);
+		return visit_folder(walk, path, fd, named, left);
 	job.size = job.is_dir ? sum_sizes(fd) : (uint64_t)st.st_size;
 	close(fd);
-	if (err == BLOSCFS_ERR_NOT_FORMAT)
-		return 0;
-	if (err != BLOSCFS_OK)
-		job.error = bloscfs_err_errno(err);
-	return add_job(jobs, &job);
+	return excluded ? 0 : visit_file(walk, &job, err);
+}
+
+/* A SOURCE in a store is left as it is unless formats= names what to take. */
+static int visit_source(struct check_jobs *jobs, const struct opts *opts,
+			char *path)
+{
+	struct walk walk = { .jobs = jobs, .opts = opts,
+			     .base_len = strlen(path) };
+	bool in_store = false;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), status;
+
+	if (fd >= 0) {
+		status = choice_in_store(fd, &in_store);
+		close(fd);
+		if (status == -ENOMEM)
+			return status;
+	}
+	walk.no_stores = in_store && opts->choice.named;
+	return visit(&walk, path, true, in_store && !walk.no_stores);
 }
 
 int check_find(struct check_jobs *jobs, const struct opts *opts)
@@ -236,7 +301,7 @@ int check_find(struct check_jobs *jobs, const struct opts *opts)
 
 	for (size_t i = 0; i < opts->n_words; i++) {
 		before = jobs->n;
-		status = visit(jobs, opts->words[i], true, opts);
+		status = visit_source(jobs, opts, opts->words[i]);
 		if (status)
 			return status;
 		if (jobs->n > before)

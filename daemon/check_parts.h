@@ -27,6 +27,7 @@
 /* The worse verdict hides the better one. */
 enum check_verdict {
 	CHECK_GOOD,
+	CHECK_UNRECOGNISED,	/* only bears a container's name */
 	CHECK_UNSUPPORTED,
 	CHECK_UNREADABLE,
 	CHECK_DAMAGED,
@@ -38,6 +39,7 @@ struct check_job {
 	char *path;
 	bool is_dir;
 	bool named;		/* on the command line */
+	bool unrecognised;	/* by its content it is none */
 	int error;		/* errno of looking at it, or 0 */
 	uint64_t size;		/* bytes as stored */
 	char *lines;		/* once done; NULL: no memory for them */

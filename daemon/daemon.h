@@ -26,6 +26,9 @@ struct daemon {
 	struct bloscfs *fs;
 	struct src src;
 	struct tree tree;
+	bool in_store;			/* SOURCE lies in a store of Zarr or
+					 * N5: all is left as it is */
+	bool no_stores;			/* stores do not count */
 	double timeout;			/* of names and attributes, seconds */
 	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;

@@ -4,6 +4,7 @@
  */
 #include "look.h"
 
+#include "leave.h"
 #include "log.h"
 
 #include <errno.h>
@@ -87,9 +88,13 @@ static int accept_change(struct daemon *daemon, struct node *node,
 
 	if (node->kind != NODE_FRAME && !src_same_file(old, now))
 		return -ESTALE;
-	status = src_kind(&daemon->src, -1, path, now, &kind);
-	if (status)
-		return look_as_stale(status);
+	if (leave_known(daemon, node->parent, path)) {
+		kind = src_plain_kind(now);
+	} else {
+		status = src_kind(&daemon->src, -1, path, now, &kind);
+		if (status)
+			return look_as_stale(status);
+	}
 	if (kind == SRC_HIDDEN || node_kind_of(kind) != node->kind)
 		return -ESTALE;
 	return 0;
@@ -159,6 +164,29 @@ static bool is_arriving(struct daemon *daemon, int dir_fd, const char *name,
 	return is_short;
 }
 
+/* A plain file may be a container that we may not read: what has the name of
+ * one is told. */
+static void note_unreadable(const struct daemon *daemon, struct node *parent,
+			    int dir_fd, const char *name)
+{
+	struct bloscfs_diag why = { .err = BLOSCFS_ERR_IO, .chunk = -1 };
+	char path[PATH_MAX + NAME_MAX + 2];
+	size_t len;
+
+	if (!bloscfs_claimed(name) ||
+	    faccessat(dir_fd, name, R_OK, AT_EACCESS) == 0 ||
+	    (errno != EACCES && errno != EPERM))
+		return;
+	snprintf(why.text, sizeof(why.text), "%s", strerror(errno));
+	look_name(daemon, parent, path);
+	len = strlen(path);
+	if (strcmp(path, ".") == 0)
+		len = 0;
+	snprintf(path + len, sizeof(path) - len, "%s%s", len ? "/" : "", name);
+	log_fault(LEVEL_WARN, path, "cannot be read, shown as a plain file",
+		  EACCES, &why);
+}
+
 int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	    const char *name, enum node_kind *ret_kind,
 	    struct src_stat *ret_st)
@@ -166,7 +194,7 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	enum node_kind known_kind;
 	enum src_kind kind;
 	struct src_stat known, now;
-	bool has;
+	bool has, left, ever;
 	int status;
 
 	if (src_hides(name))
@@ -174,7 +202,17 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	status = src_stat(&daemon->src, dir_fd, name, &now);
 	if (status)
 		return status;
+	status = leave_look(daemon, parent, dir_fd, name, &left, &ever);
+	if (status)
+		return status;
+	if (left) {
+		kind = src_plain_kind(&now);
+		*ret_kind = node_kind_of(kind);
+		*ret_st = now;
+		return kind == SRC_HIDDEN ? -ENOENT : 0;
+	}
 	has = tree_known(&daemon->tree, parent, name, &known_kind, &known);
+	has = has && (known_kind == NODE_FRAME || !ever);
 	/* A plain file that came since may not be whole yet. */
 	if ((S_ISREG(now.mode) || now.index_mode) && has &&
 	    (known_kind != NODE_PLAIN || now.mtime_sec <= daemon->started) &&
@@ -189,6 +227,8 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 		return status;
 	if (kind == SRC_HIDDEN)
 		return -ENOENT;
+	if (kind == SRC_PLAIN)
+		note_unreadable(daemon, parent, dir_fd, name);
 	if (kind == SRC_FRAME && !(has && known_kind == NODE_FRAME) &&
 	    is_arriving(daemon, dir_fd, name, &now))
 		kind = SRC_PLAIN;

@@ -29,6 +29,8 @@ enum opt_kind {
 	OPT_COUNT,	/* uint64_t */
 	OPT_SECONDS,	/* double */
 	OPT_TEXT,	/* char *, owned */
+	OPT_FORMATS,	/* a list with colons */
+	OPT_RULE,	/* a glob, may be given more than once */
 	OPT_FD,		/* int */
 	OPT_MASK,	/* mode_t, octal */
 	OPT_UMASK,	/* both masks */
@@ -62,6 +64,12 @@ static const struct opt table[] = {
 	  "threads of --check (the CPUs allowed)" },
 	{ "views", "LIST", OPT_TEXT, AT(views),
 	  "entries to show (" DEFAULT_VIEWS ")" },
+	{ "formats", "A:B:...", OPT_FORMATS, 0,
+	  "what becomes a directory (all but chunk)" },
+	{ "include", "GLOB", OPT_RULE, 0,
+	  "against an exclude: what may become one" },
+	{ "exclude", "GLOB", OPT_RULE, 0,
+	  "what is left as it is, with all below it" },
 	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
 	  "the kernel's read-ahead, where permitted (1M)" },
 	{ "offset", "SIZE", OPT_SIZE, AT(offset),
@@ -329,6 +337,11 @@ static bool take_value(struct parse *parse, const struct opt *opt,
 		return parse_seconds(value, where);
 	case OPT_TEXT:
 		return *value && parse_text(where, value);
+	case OPT_FORMATS:
+		return choice_set_formats(&opts->choice, value);
+	case OPT_RULE:
+		return *value && choice_add_rule(&opts->choice,
+						 *opt->name == 'e', value);
 	case OPT_FD:
 		if (!parse_count(value, 10, INT_MAX, &number))
 			return false;
@@ -575,6 +588,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 void opts_release(struct opts *opts)
 {
 	free(opts->views);
+	choice_release(&opts->choice);
 	free(opts->log_file);
 	free(opts->fsname);
 	free(opts->fuse);
@@ -624,6 +638,10 @@ static void write_option(FILE *out, const struct opts *opts,
 		if (text)
 			write_text(out, opt->name, text);
 		break;
+	case OPT_FORMATS:
+		write_text(out, opt->name, opts->choice.formats ?
+			   opts->choice.formats : "all:-chunk");
+		break;
 	case OPT_UID:
 		if (opts->has_uid)
 			fprintf(out, "uid=%u\n", (unsigned)opts->uid);
@@ -637,6 +655,7 @@ static void write_option(FILE *out, const struct opts *opts,
 			log_level_name(opts->log_level));
 		break;
 	case OPT_FD:
+	case OPT_RULE:
 	case OPT_UMASK:
 	case OPT_SUBTYPE:
 	case OPT_FUSE:
@@ -654,6 +673,9 @@ void opts_write(const struct opts *opts, const char *source,
 		if (table[i].where != AT(jobs) || table[i].kind != OPT_COUNT)
 			write_option(out, opts, &table[i]);
 	}
+	for (size_t i = 0; i < opts->choice.n_rules; i++)
+		write_text(out, opts->choice.rules[i].exclude ? "exclude" :
+			   "include", opts->choice.rules[i].glob);
 	if (opts->fuse)
 		write_text(out, "libfuse", opts->fuse);
 }

@@ -6,6 +6,7 @@
 #ifndef BFS_DAEMON_OPTS_H
 #define BFS_DAEMON_OPTS_H
 
+#include "choice.h"
 #include "log.h"
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct opts {
 	uint64_t threads;
 	uint64_t jobs;		/* of --check; 0: as many as CPUs */
 	char *views;
+	struct choice choice;	/* formats, include, exclude */
 
 	bool has_uid, has_gid;
 	uid_t uid;

@@ -6,6 +6,7 @@
 #include "srctree.h"
 
 #include "bloscfs.h"
+#include "choice.h"
 #include "nested.h"
 
 #include <errno.h>
@@ -21,7 +22,6 @@
 
 /* A FIFO must not block us, a terminal must not become ours. */
 #define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
-#define HOT_NS INT64_C(20000000)
 
 static int open_beneath(int base, const char *path, int flags)
 {
@@ -297,12 +297,19 @@ bool src_hides(const char *name)
 	return ends_in(name, ".b2lock");
 }
 
-static enum bloscfs_err probe(int fd, const char *path, bool is_dir)
+/* NOT_FORMAT, too, where it is left as it is. */
+static enum bloscfs_err probe(const struct src *src, int fd, const char *path,
+			      bool is_dir)
 {
 	const char *name = strrchr(path, '/'), *format;
+	enum bloscfs_err err;
 
-	return is_dir ? bloscfs_probe_dir(fd, &format) :
-	       bloscfs_probe(fd, name ? name + 1 : path, &format);
+	err = is_dir ? bloscfs_probe_dir(fd, &format) :
+	      bloscfs_probe(fd, name ? name + 1 : path, &format);
+	if (err == BLOSCFS_OK && src->choice &&
+	    !choice_takes(src->choice, format, path))
+		return BLOSCFS_ERR_NOT_FORMAT;
+	return err;
 }
 
 static int look_inside(const struct src *src, int base, const char *path,
@@ -320,12 +327,26 @@ static int look_inside(const struct src *src, int base, const char *path,
 	}
 	if (fd < 0)
 		return fd;
-	err = probe(fd, path, is_dir);
+	err = probe(src, fd, path, is_dir);
 	close(fd);
 	if (err != BLOSCFS_OK && err != BLOSCFS_ERR_NOT_FORMAT)
 		return -bloscfs_err_errno(err);
 	*ret_kind = err == BLOSCFS_OK ? SRC_FRAME : otherwise;
 	return 0;
+}
+
+enum src_kind src_plain_kind(const struct src_stat *stat)
+{
+	switch (stat->mode & S_IFMT) {
+	case S_IFDIR:
+		return SRC_DIR;
+	case S_IFLNK:
+		return SRC_LINK;
+	case S_IFREG:
+		return SRC_PLAIN;
+	default:
+		return SRC_HIDDEN;
+	}
 }
 
 int src_kind(const struct src *src, int base, const char *path,
@@ -335,12 +356,7 @@ int src_kind(const struct src *src, int base, const char *path,
 	    (S_ISDIR(stat->mode) && stat->index_mode))
 		return look_inside(src, base, path, S_ISDIR(stat->mode),
 				   ret_kind);
-	if (S_ISDIR(stat->mode))
-		*ret_kind = SRC_DIR;
-	else if (S_ISLNK(stat->mode))
-		*ret_kind = SRC_LINK;
-	else
-		*ret_kind = SRC_HIDDEN;
+	*ret_kind = src_plain_kind(stat);
 	return 0;
 }
 

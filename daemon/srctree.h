@@ -37,7 +37,10 @@ struct src_stat {
 	bool nested;		/* a mount of bloscfs: an empty directory */
 };
 
+struct choice;
+
 struct src {
+	const struct choice *choice;	/* what is a container for us */
 	int root_fd;		/* a directory */
 	char *file;		/* the one container in it; NULL: a tree */
 	bool plain_walk;	/* the kernel has no openat2 */
@@ -66,11 +69,16 @@ bool src_hides(const char *name);
  * container is opened and looked into; what we may not read is none. */
 int src_kind(const struct src *src, int base, const char *path,
 	     const struct src_stat *stat, enum src_kind *ret_kind);
+/* The kind of what is left as it is, whatever it holds. */
+enum src_kind src_plain_kind(const struct src_stat *stat);
 
 /* The same file. */
 bool src_same_file(const struct src_stat *a, const struct src_stat *b);
 /* The same file with the same content, as far as stat tells. */
 bool src_same_content(const struct src_stat *a, const struct src_stat *b);
+
+/* A change so young may not show in a file's times. */
+#define HOT_NS INT64_C(20000000)
 
 /* Nanoseconds since 1970. */
 int64_t src_now(void);

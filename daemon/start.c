@@ -143,6 +143,25 @@ static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
 	return EXIT_OK;
 }
 
+/* In a store, files are left as they are unless formats= names what to
+ * take. 0 or -errno. */
+static int look_above(struct daemon *daemon, const char *source)
+{
+	bool in_store;
+	char quoted[512];
+	int status = choice_in_store(daemon->src.root_fd, &in_store);
+
+	if (status || !in_store)
+		return status;
+	daemon->no_stores = daemon->opts->choice.named;
+	daemon->in_store = !daemon->no_stores;
+	if (daemon->in_store)
+		log_msg(LEVEL_NOTICE, "%s lies in a store of Zarr or N5: its "
+			"files are left as they are; formats= names what to "
+			"take", log_quote(quoted, sizeof(quoted), source));
+	return 0;
+}
+
 static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 				const char *source)
 {
@@ -150,10 +169,13 @@ static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 	struct src_stat st;
 	int status = 0;
 
+	daemon->src.choice = &daemon->opts->choice;
 	if (!daemon->src.file) {
 		status = src_stat(&daemon->src, -1, "", &st);
 		if (!status)
 			status = src_kind(&daemon->src, -1, "", &st, &kind);
+		if (!status && kind != SRC_FRAME)
+			status = look_above(daemon, source);
 	}
 	if (status)
 		return fail(EXIT_SOURCE, "cannot look into '%s': %s; give "

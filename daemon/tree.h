@@ -20,6 +20,7 @@
 #define BFS_DAEMON_TREE_H
 
 #include "bloscfs.h"
+#include "choice.h"
 #include "srctree.h"
 
 #include <pthread.h>
@@ -77,7 +78,10 @@ struct node {
 			uint32_t settled;	/* of the frame, plus 1 */
 			bool inside;		/* was closed with containers
 						 * inside it known */
-			uint64_t opened_as;	/* NODE_PLAIN; 0: never */
+			struct verdict verdict;	/* NODE_DIR */
+			/* NODE_PLAIN: when opened; NODE_DIR: when its own
+			 * verdict was found; 0: never. */
+			uint64_t opened_as;
 		};
 		struct entry entry;		/* NODE_ENTRY */
 		struct control control;		/* NODE_CONTROL */

@@ -110,6 +110,15 @@ enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format);
  * the container changed, its mode who may read it. */
 const char *bloscfs_dir_index(size_t i);
 
+/* The format (a name of the table "container") that a file's name says it
+ * has, whatever it holds, or NULL: "b2frame" of "x.b2nd". */
+const char *bloscfs_claimed(const char *name);
+
+/* Whether a directory is a store of another system (Zarr, N5) that keeps
+ * chunks in files of its own: an array or a group, by its metadata's files.
+ * A few glances inside; dirfd stays the caller's and may be O_PATH. */
+enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is) BLOSCFS_MUST_CHECK;
+
 /* An opened container. */
 struct bloscfs_file;
 

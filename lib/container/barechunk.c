@@ -8,6 +8,7 @@
  * docs/formats/barechunk.md.
  */
 #include "container/container.h"
+#include "container/foreign.h"
 
 #include "bytes.h"
 #include "mem.h"
@@ -67,15 +68,7 @@ static bool chunk_lies_at(struct bfs_source *source, uint64_t off,
 
 static bool name_says_chunk(const char *name)
 {
-	static const char *const ends[] = { ".blosc", ".blosc2", ".cdata",
-					    ".chunk", ".bl", ".bl2" };
-	const char *dot = name ? strrchr(name, '.') : NULL;
-	size_t i;
-
-	for (i = 0; dot && i < BFS_ARRAY_LEN(ends); i++)
-		if (!strcmp(dot, ends[i]))
-			return true;
-	return false;
+	return bfs_claimed_container(name) == bfs_container_barechunk.name;
 }
 
 /* Follows the chain of at most `max` chunks; offs (NULL or max entries) gets

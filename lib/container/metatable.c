@@ -8,7 +8,9 @@
 #include "container/metatable.h"
 
 #include "bytes.h"
+#include "json.h"
 #include "mem.h"
+#include "msgpack.h"
 
 #include <inttypes.h>
 
@@ -257,6 +259,22 @@ static enum bfs_err parse_array(struct bfs_frame *frame,
 	return BFS_OK;
 }
 
+/* What is neither MessagePack nor text is nobody's metadata either: an array's
+ * that was overwritten. */
+static enum bfs_err is_garbage(const uint8_t *p, size_t len, bool *ret_is)
+{
+	size_t taken = 0, i;
+	enum bfs_err err = bfs_msgpack_walk(p, len, &taken, NULL);
+	bool text = bfs_json_is_utf8(p, len);
+
+	if (err == BFS_ERR_NOMEM)
+		return err;
+	for (i = 0; i < len && text; i++)
+		text = p[i] >= 0x20 || (p[i] >= '\t' && p[i] <= '\r');
+	*ret_is = !text && (err != BFS_OK || taken != len);
+	return BFS_OK;
+}
+
 /* Reads the metalayer whole; one that looks like an array's counts. */
 static enum bfs_err try_array(struct bfs_frame *frame,
 			      const struct bfs_meta *m, bool *ret_counts,
@@ -271,6 +289,8 @@ static enum bfs_err try_array(struct bfs_frame *frame,
 	*ret_counts = begins_as_array(buf, m->len, false) ||
 		      (m->name[0] == 'c' &&
 		       begins_as_array(buf, m->len, true));
+	if (!*ret_counts)
+		BFS_TRY(is_garbage(buf, (size_t)m->len, ret_counts));
 	return *ret_counts ? parse_array(frame, m, buf, diag) : BFS_OK;
 }
 

@@ -3,6 +3,7 @@
 """Root and others: who may mount, who may look."""
 import errno
 import os
+import subprocess
 import stat
 
 import harness
@@ -51,6 +52,23 @@ def an_ordinary_user_mounts_and_reads(work):
               errno.EACCES, "errno of open")
         equal(mount.end(), 0, "exit")
         equal(harness.mounted(mount.point), None)
+
+
+def a_container_that_cannot_be_read_is_among_the_errors(work):
+    needs_reach()
+    source = make_source(work)
+    with Mount(work, source, user=NOBODY) as mount:
+        def said(*command):
+            return subprocess.run(command, user=NOBODY, group=NOBODY,
+                                  extra_groups=[], check=True, text=True,
+                                  stdout=subprocess.PIPE, timeout=30).stdout
+        equal(said("ls", "-F", mount.point).split(),
+              ["open.b2frame/", "plain", "shut.b2frame"])
+        lines = said("cat", mount.path(".bloscfs/errors")).splitlines()[1:]
+    # A file that nobody may read is nothing; one that has a container's
+    # name is told.
+    equal([line.split("\t")[1] for line in lines], ["shut.b2frame"])
+    assert "Permission denied" in lines[0], lines
 
 
 def access_says_who_may_read_the_source(work):
@@ -186,6 +204,7 @@ if __name__ == "__main__":
     namespace.enter()
     harness.main([
         an_ordinary_user_mounts_and_reads,
+        a_container_that_cannot_be_read_is_among_the_errors,
         access_says_who_may_read_the_source,
         an_ordinary_user_goes_to_the_background_and_unmounts,
         an_ordinary_user_is_told_what_is_missing,

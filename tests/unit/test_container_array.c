@@ -246,7 +246,7 @@ static void what_only_bears_the_name_is_somebodys_metadata(void **state)
 {
 	static const struct { const char *p; size_t len; } layers[] = {
 		{ "\xa5hello", 6 }, { "\x81\xa1" "a\1", 4 },
-		{ "\x97\1\2\3\4\5\6\7", 8 }, { "\xc0", 1 },
+		{ "\x97\1\2\3\4\5\6\7", 8 }, { "\xc0", 1 }, { "hi\n", 3 },
 		{ "\x82\xa4name\xa1x\xa3num\7", 13 },
 		{ "{\"shape\": [5, 7]}", 17 },
 	};
@@ -263,6 +263,19 @@ static void what_only_bears_the_name_is_somebodys_metadata(void **state)
 		bfs_array_close(a);
 		free(b.p);
 	}
+}
+
+static void an_array_that_was_overwritten_is_refused(void **state)
+{
+	struct build meta = { 0 }, b;
+
+	(void)state;
+	build_fill(data, META, 3);
+	build_bytes(&meta, data, META);
+	build_fill(data, sizeof(data), 9);
+	b = make_array((const char *)meta.p, meta.len);
+	expect_no_array(&b, "array metalayer 'b2nd'");
+	free(meta.p);
 }
 
 static void blocks_of_another_size_fail_in_their_chunk(void **state)
@@ -457,6 +470,7 @@ int main(void)
 		T(dtype_longer_than_its_metalayer_is_refused),
 		T(empty_or_unknown_version_is_refused),
 		T(what_only_bears_the_name_is_somebodys_metadata),
+		T(an_array_that_was_overwritten_is_refused),
 		T(blocks_of_another_size_fail_in_their_chunk),
 		T(a_draft_that_counts_six_elements_is_an_array),
 		T(dtype_that_is_nonsense_makes_items_opaque),

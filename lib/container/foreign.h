@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * foreign.h - stores of other systems, whose files may be Blosc chunks, and
+ * what a file's name says that it is.
+ */
+#ifndef BFS_FOREIGN_H
+#define BFS_FOREIGN_H
+
+#include "err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether a directory is a store of Zarr or N5, an array or a group in one:
+ * it holds .zarray, .zgroup or zarr.json, or an attributes.json that says n5
+ * or how an array of N5 is cut. A few glances; IO where one fails. */
+enum bfs_err bfs_foreign_store(int dirfd, bool *ret_is) BFS_MUST_CHECK;
+
+/* The same of the text of an attributes.json. */
+bool bfs_foreign_is_n5(const char *text, size_t len);
+
+/* The container that a file's name says it is (the name of a row), or NULL:
+ * "x.b2nd" is a "b2frame". */
+const char *bfs_claimed_container(const char *name);
+
+#endif
