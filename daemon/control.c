@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "info.h"
 #include "metrics.h"
+#include "work.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static void write_stats(struct daemon *daemon, FILE *out)
 	counters_sum(&metrics.counts);
 	faults_count(&metrics.faults);
 	bloscfs_stats_get(daemon->fs, &metrics.stats);
+	work_count(daemon, &metrics.work);
 	tree_count(&daemon->tree, &metrics.nodes, &metrics.frames_open,
 		   &metrics.frames_idle);
 	metrics_write(out, &metrics);

@@ -33,6 +33,7 @@ struct daemon {
 	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;
 	time_t started;			/* of the mount */
+	struct work *work;		/* turns (work.h) */
 };
 
 /* The operations (ops.c); userdata is the struct daemon. */

@@ -11,6 +11,7 @@
 #include "handle.h"
 #include "look.h"
 #include "reply.h"
+#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,11 +87,11 @@ static int open_dir(struct daemon *daemon, struct node *node,
 	return -ENOTDIR;
 }
 
-void dirs_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+static bool run_open(struct daemon *daemon, struct task *task)
 {
-	struct daemon *daemon = fuse_req_userdata(req);
-	struct node *node = tree_get(&daemon->tree, id);
+	struct node *node = tree_get(&daemon->tree, task->id);
 	struct handle *handle = NULL;
+	bool is_void;
 	int status = -ESTALE;
 
 	if (node) {
@@ -100,13 +101,25 @@ void dirs_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 			handle->names_asked = names_asked(node);
 		tree_put(&daemon->tree, node);
 	}
-	fi->fh = (uintptr_t)handle;
-	if (status)
-		fuse_reply_err(req, -status);
-	else if (fuse_reply_open(req, fi) == -ENOENT)
+	task->fi.fh = (uintptr_t)handle;
+	is_void = work_is_void();
+	if (is_void)
+		status = -EINTR;
+	else if (status)
+		fuse_reply_err(task->req, -status);
+	else if (fuse_reply_open(task->req, &task->fi) == -ENOENT)
 		status = -EINTR;
 	if (status && handle)
 		handle_put(daemon, handle);
+	return !is_void;
+}
+
+void dirs_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct task task = { .req = req, .run = run_open, .deed = "open",
+			     .id = id, .fi = *fi };
+
+	work_do(fuse_req_userdata(req), &task);
 }
 
 static bool is_dots(const char *name)
@@ -142,7 +155,7 @@ static void add_source_entry(struct daemon *daemon, struct listing *list,
 	int status = look_at(daemon, handle->node, dirfd(handle->dir), name,
 			     &kind, &st);
 
-	if (status == -ENOENT)
+	if (status == -ENOENT || work_is_void())
 		return;
 	if (status) {
 		param.attr.st_ino = UINT64_MAX;
@@ -197,6 +210,10 @@ static int list_source(struct daemon *daemon, struct listing *list,
 		else if (!control_is(handle->node, entry->d_name))
 			add_source_entry(daemon, list, handle, entry->d_name,
 					 entry->d_off);
+		if (work_is_void()) {
+			seekdir(handle->dir, handle->dir_off);
+			return 0;
+		}
 		handle->dir_off = entry->d_off;
 	}
 }
@@ -210,6 +227,8 @@ static void add_plain_entry(struct listing *list, const struct handle *handle,
 	const struct frame *frame = handle->frame;
 	bool is_dir = bloscfs_is_dir(frame->file, &entry->node);
 
+	if (work_is_void())
+		return;
 	param.attr.st_ino = tree_ino(&frame->st, NODE_ENTRY, entry->number);
 	param.attr.st_mode = is_dir ? S_IFDIR : S_IFREG;
 	reply_list_add(list, name, &param, next);
@@ -232,6 +251,8 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 		return;
 	}
 	bloscfs_stat(frame->file, &entry->node, &entry->attr);
+	if (work_is_void())
+		return;
 	if (tree_enter_entry(&daemon->tree, handle->node, name, entry, &id,
 			     &ino) == 0)
 		reply_param(daemon, id, &param);
@@ -262,7 +283,7 @@ static void list_frame(struct daemon *daemon, struct listing *list,
 	}
 	while (bloscfs_list(handle->frame->file, &dir, (uint64_t)off - 2,
 			    name, &entry.node)) {
-		if (!reply_list_fits(list, name))
+		if (work_is_void() || !reply_list_fits(list, name))
 			return;
 		off++;
 		if (!control_is(handle->node, name))
@@ -292,13 +313,13 @@ static void list_control(struct daemon *daemon, struct listing *list,
 	}
 }
 
-static void list_dir(fuse_req_t req, size_t len, off_t off,
-		     struct fuse_file_info *fi, bool plus)
+static bool run_list(struct daemon *daemon, struct task *task)
 {
-	struct daemon *daemon = fuse_req_userdata(req);
-	struct handle *handle = handle_of(fi);
+	struct handle *handle = handle_of(&task->fi);
 	struct listing list;
-	int status = reply_list_start(&list, req, len, plus);
+	bool plus = task->flag;
+	off_t off = task->off;
+	int status = reply_list_start(&list, task->req, task->len, plus);
 
 	list.link = plus && wants_nodes(daemon, handle);
 	if (!status && handle->frame) {
@@ -314,22 +335,34 @@ static void list_dir(fuse_req_t req, size_t len, off_t off,
 		status = list_source(daemon, &list, handle, off);
 		pthread_mutex_unlock(&handle->lock);
 	}
+	/* What was listed before it was stopped holds, and is an answer. */
+	if (work_is_void() && (status || list.len == 0))
+		return false;
 	if (status)
-		fuse_reply_err(req, -status);
+		fuse_reply_err(task->req, -status);
 	else
 		reply_list_send(daemon, &list);
+	return true;
+}
+
+static void list_dir(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
+		     const struct fuse_file_info *fi, bool plus)
+{
+	struct task task = { .req = req, .run = run_list, .deed = "listing",
+			     .id = id, .len = len, .off = off, .flag = plus,
+			     .fi = *fi };
+
+	work_do(fuse_req_userdata(req), &task);
 }
 
 void dirs_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 	       struct fuse_file_info *fi)
 {
-	(void)id;
-	list_dir(req, len, off, fi, false);
+	list_dir(req, id, len, off, fi, false);
 }
 
 void dirs_read_plus(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 		    struct fuse_file_info *fi)
 {
-	(void)id;
-	list_dir(req, len, off, fi, true);
+	list_dir(req, id, len, off, fi, true);
 }

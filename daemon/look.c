@@ -6,6 +6,7 @@
 
 #include "leave.h"
 #include "log.h"
+#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -232,6 +233,8 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	if (kind == SRC_FRAME && !(has && known_kind == NODE_FRAME) &&
 	    is_arriving(daemon, dir_fd, name, &now))
 		kind = SRC_PLAIN;
+	if (work_is_void())
+		return -EINTR;
 	*ret_kind = node_kind_of(kind);
 	*ret_st = now;
 	return 0;
@@ -249,12 +252,35 @@ void look_tell_error(const struct daemon *daemon, struct node *node,
 	log_fault(LEVEL_ERR, path, what, error, &why);
 }
 
+void look_tell_failure(const struct daemon *daemon, struct node *node,
+		       const char *deed, int error,
+		       const struct bloscfs_diag *why)
+{
+	struct node *container = tree_container(node);
+	char path[PATH_MAX], inner[PATH_MAX], what[PATH_MAX + 64];
+
+	look_name(daemon, container, path);
+	if (tree_path(node, inner, sizeof(inner)))
+		strcpy(inner, "?");
+	else if (container->parent)
+		memmove(inner, inner + strlen(path) + 1,
+			strlen(inner + strlen(path) + 1) + 1);
+	snprintf(what, sizeof(what), "%s of %s failed", deed, inner);
+	/* A changed source is nobody's fault. */
+	log_fault(error == ESTALE ? LEVEL_WARN : LEVEL_ERR, path, what, error,
+		  why);
+}
+
 void look_tell_status(const char *path, struct bloscfs_file *file)
 {
 	char quoted[512];
 	struct bloscfs_diag why = { .chunk = -1 };
 
-	switch (bloscfs_file_status(file, &why)) {
+	enum bloscfs_status is = bloscfs_file_status(file, &why);
+
+	if (work_is_void())
+		return;
+	switch (is) {
 	case BLOSCFS_GOOD:
 		log_msg(LEVEL_INFO, "%s: opened",
 			log_quote(quoted, sizeof(quoted), path));
@@ -405,6 +431,8 @@ static int open_frame(struct daemon *daemon, struct node *node,
 	struct frame *frame;
 	int status = look_open(daemon, path, &opened, &why);
 
+	if (status && work_is_void())
+		return status;
 	if (status && why.err == BLOSCFS_OK) {
 		status = look_as_stale(status);
 		if (status != -ESTALE && status != -EACCES)
@@ -419,6 +447,10 @@ static int open_frame(struct daemon *daemon, struct node *node,
 		return status;
 	}
 	look_tell_status(path, opened.file);
+	if (work_is_void()) {
+		bloscfs_close(opened.file);
+		return -EINTR;
+	}
 	find_former(daemon, node, &opened);
 	frame = tree_add_frame(&daemon->tree, node, &opened);
 	if (opened.continues)

@@ -8,6 +8,7 @@
 #include "bloscfs.h"
 #include "counters.h"
 #include "faults.h"
+#include "workcounts.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct metrics {
 	struct counts counts;
 	struct fault_counts faults;
 	struct bloscfs_stats stats;
+	struct work_counts work;
 	uint64_t frames_open;	/* containers */
 	uint64_t frames_idle;	/* of these: nobody uses them now */
 	uint64_t nodes;		/* names that the kernel remembers */

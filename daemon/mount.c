@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define FUSERMOUNT "fusermount3"
+/* STATX_MNT_ID_UNIQUE, where the headers are older. */
+#define MNT_ID_UNIQUE 0x4000u
 
 extern char **environ;
 
@@ -29,6 +31,18 @@ static int refuse(char *error, size_t cap, const char *fmt, ...)
 	vsnprintf(error, cap, fmt, args);
 	va_end(args);
 	return -1;
+}
+
+uint64_t mount_unique_id(const char *path)
+{
+	struct statx st;
+
+	/* Without asking the file system, which may be our own. */
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		  MNT_ID_UNIQUE, &st) < 0 ||
+	    !(st.stx_mask & MNT_ID_UNIQUE))
+		return 0;
+	return st.stx_mnt_id;
 }
 
 static int check_device(const struct opts *opts, char *error, size_t cap)

@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A number of the mount at path that no later mount gets; 0 where the kernel
+ * has none (before 6.8). Does not ask the mount. */
+uint64_t mount_unique_id(const char *path);
+
 /* Whether a mount can be made. *ret_real is the mount point without symlinks,
  * to be freed. 0 or -1. */
 int mount_check(const struct opts *opts, const char *mountpoint,

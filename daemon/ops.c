@@ -12,6 +12,7 @@
 #include "log.h"
 #include "look.h"
 #include "reply.h"
+#include "work.h"
 #include "xattrs.h"
 
 #include <errno.h>
@@ -65,11 +66,14 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 			 look_frame(daemon, node, &frame) : -ESTALE;
 		if (!status) {
 			bloscfs_stat(frame->file, &node->entry.node, &entry);
-			tree_note_attr(&daemon->tree, node, &entry);
+			if (work_is_void())
+				status = -EINTR;
+			else
+				tree_note_attr(&daemon->tree, node, &entry);
 			tree_put_frame(&daemon->tree, frame);
 		}
 	}
-	if (status && !open)
+	if (status && (!open || work_is_void()))
 		return status;
 	reply_attr_entry(daemon, &entry, st, ino, attr);
 	return 0;
@@ -91,7 +95,7 @@ static int find_attr(struct daemon *daemon, struct node *node,
 	}
 	status = look_again(daemon, tree_container(node), &st);
 	tree_stat(&daemon->tree, node, &last, &ino, &open);
-	if (status && !open)
+	if (status && (!open || work_is_void()))
 		return status;
 	if (status)
 		st = last;
@@ -165,6 +169,9 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 	status = -ENOENT;
 	if (bloscfs_lookup(frame->file, &dir, name, &entry.node)) {
 		bloscfs_stat(frame->file, &entry.node, &entry.attr);
+		status = work_is_void() ? -EINTR : 0;
+	}
+	if (!status) {
 		entry.number = bloscfs_node_id(frame->file,
 					       &entry.node);
 		entry.version = frame->version;
@@ -183,15 +190,13 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 	return status;
 }
 
-static void op_lookup(fuse_req_t req, fuse_ino_t parent_id, const char *name)
+static bool run_lookup(struct daemon *daemon, struct task *task)
 {
-	struct daemon *daemon = daemon_of(req);
 	struct fuse_entry_param param = { 0 };
-	struct node *parent = tree_get(&daemon->tree, parent_id);
+	struct node *parent = tree_get(&daemon->tree, task->id);
+	const char *name = task->name;
 	int status = -ESTALE;
 
-	if (parent)
-		dirs_note_lookup(parent);
 	if (parent && strlen(name) > NAME_MAX)
 		status = -ENAMETOOLONG;
 	else if (parent && (!strcmp(name, ".") || !strcmp(name, "..")))
@@ -206,13 +211,29 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent_id, const char *name)
 		status = lookup_in_source(daemon, parent, name, &param);
 	else if (parent)
 		status = -ENOTDIR;
+	if (parent && !work_is_void())
+		dirs_note_lookup(parent);
 	if (parent)
 		tree_put(&daemon->tree, parent);
+	if (work_is_void()) {
+		if (!status)
+			tree_forget(&daemon->tree, param.ino, 1);
+		return false;
+	}
 	if (status)
-		fuse_reply_err(req, -status);
-	else if (fuse_reply_entry(req, &param) == -ENOENT)
+		fuse_reply_err(task->req, -status);
+	else if (fuse_reply_entry(task->req, &param) == -ENOENT)
 		/* Interrupted: the kernel never heard of it. */
 		tree_forget(&daemon->tree, param.ino, 1);
+	return true;
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent_id, const char *name)
+{
+	struct task task = { .req = req, .run = run_lookup, .deed = "lookup",
+			     .id = parent_id, .name = name };
+
+	work_do(daemon_of(req), &task);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t id, uint64_t n_lookups)
@@ -230,23 +251,33 @@ static void op_forget_multi(fuse_req_t req, size_t n,
 	fuse_reply_none(req);
 }
 
-static void op_getattr(fuse_req_t req, fuse_ino_t id,
-		       struct fuse_file_info *fi)
+static bool run_getattr(struct daemon *daemon, struct task *task)
 {
-	struct daemon *daemon = daemon_of(req);
-	struct node *node = tree_get(&daemon->tree, id);
+	struct node *node = tree_get(&daemon->tree, task->id);
 	struct stat attr;
 	int status = -ESTALE;
 
-	(void)fi;
 	if (node) {
 		status = find_attr(daemon, node, &attr);
 		tree_put(&daemon->tree, node);
 	}
+	if (work_is_void())
+		return false;
 	if (status)
-		fuse_reply_err(req, -status);
+		fuse_reply_err(task->req, -status);
 	else
-		fuse_reply_attr(req, &attr, daemon->timeout);
+		fuse_reply_attr(task->req, &attr, daemon->timeout);
+	return true;
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t id,
+		       struct fuse_file_info *fi)
+{
+	struct task task = { .req = req, .run = run_getattr, .deed = "stat",
+			     .id = id };
+
+	(void)fi;
+	work_do(daemon_of(req), &task);
 }
 
 static int read_link(struct daemon *daemon, struct node *node, char *buf)
@@ -311,25 +342,6 @@ static int open_plain(struct daemon *daemon, struct node *node,
 	return 0;
 }
 
-static void tell_failure(const struct daemon *daemon, struct node *node,
-			 const char *deed, int error,
-			 const struct bloscfs_diag *why)
-{
-	struct node *container = tree_container(node);
-	char path[PATH_MAX], inner[PATH_MAX], what[PATH_MAX + 64];
-
-	look_name(daemon, container, path);
-	if (tree_path(node, inner, sizeof(inner)))
-		strcpy(inner, "?");
-	else if (container->parent)
-		memmove(inner, inner + strlen(path) + 1,
-			strlen(inner + strlen(path) + 1) + 1);
-	snprintf(what, sizeof(what), "%s of %s failed", deed, inner);
-	/* A changed source is nobody's fault. */
-	log_fault(error == ESTALE ? LEVEL_WARN : LEVEL_ERR, path, what, error,
-		  why);
-}
-
 static int open_entry(struct daemon *daemon, struct node *node,
 		      struct handle *handle, struct fuse_file_info *fi)
 {
@@ -340,9 +352,11 @@ static int open_entry(struct daemon *daemon, struct node *node,
 	if (status)
 		return status;
 	err = bloscfs_access(handle->frame->file, &node->entry.node, &why);
+	if (work_is_void())
+		return -EINTR;
 	if (err != BLOSCFS_OK) {
-		tell_failure(daemon, node, "open", bloscfs_err_errno(err),
-			     &why);
+		look_tell_failure(daemon, node, "open",
+				  bloscfs_err_errno(err), &why);
 		return -bloscfs_err_errno(err);
 	}
 	/* A changed container has other nodes, and a grown one the same bytes
@@ -376,27 +390,39 @@ static int open_node(struct daemon *daemon, struct node *node,
 	return -ELOOP;
 }
 
-static void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+static bool run_open(struct daemon *daemon, struct task *task)
 {
-	struct daemon *daemon = daemon_of(req);
-	struct node *node = tree_get(&daemon->tree, id);
+	struct node *node = tree_get(&daemon->tree, task->id);
 	struct handle *handle = NULL;
+	bool is_void;
 	int status = -ESTALE;
 
 	if (node) {
 		handle = handle_new(daemon, node);
-		status = handle ? open_node(daemon, node, handle, fi) :
+		status = handle ? open_node(daemon, node, handle, &task->fi) :
 				  -ENOMEM;
 		tree_put(&daemon->tree, node);
 	}
-	fi->fh = (uintptr_t)handle;
+	task->fi.fh = (uintptr_t)handle;
+	is_void = work_is_void();
 	/* An interrupted open is never released by the kernel. */
-	if (status)
-		fuse_reply_err(req, -status);
-	else if (fuse_reply_open(req, fi) == -ENOENT)
+	if (is_void)
+		status = -EINTR;
+	else if (status)
+		fuse_reply_err(task->req, -status);
+	else if (fuse_reply_open(task->req, &task->fi) == -ENOENT)
 		status = -EINTR;
 	if (status && handle)
 		handle_put(daemon, handle);
+	return !is_void;
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct task task = { .req = req, .run = run_open, .deed = "open",
+			     .id = id, .fi = *fi };
+
+	work_do(daemon_of(req), &task);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t id,
@@ -449,7 +475,7 @@ static enum bloscfs_err send_gathered(fuse_req_t req,
 					    (uint64_t)off, buf, len, &got,
 					    why);
 
-	if (err == BLOSCFS_OK) {
+	if (err == BLOSCFS_OK && !work_is_void()) {
 		counters_served(SERVED_CONTAINER, got);
 		fuse_reply_buf(req, buf, got);
 	}
@@ -480,7 +506,7 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 			  (uint64_t)off, buf, len, pieces, &iov, &n, why);
 	if (err != BLOSCFS_OK)
 		return err;
-	if (n <= MAX_PIECES) {
+	if (n <= MAX_PIECES && !work_is_void()) {
 		counters_served(SERVED_CONTAINER, count_bytes(iov, n));
 		fuse_reply_iov(req, iov, (int)n);
 	}
@@ -526,7 +552,8 @@ static enum bloscfs_err read_frame(fuse_req_t req, struct daemon *daemon,
 	return err;
 }
 
-static void read_entry(fuse_req_t req, struct daemon *daemon,
+/* False where it was stopped, and is not answered. */
+static bool read_entry(fuse_req_t req, struct daemon *daemon,
 		       struct handle *handle, size_t len, off_t off)
 {
 	struct bloscfs_diag why = { .chunk = -1 };
@@ -535,28 +562,41 @@ static void read_entry(fuse_req_t req, struct daemon *daemon,
 
 	if (buf)
 		err = read_frame(req, daemon, handle, buf, len, off, &why);
+	if (work_is_void())
+		return false;
 	if (err == BLOSCFS_OK)
-		return;
-	tell_failure(daemon, handle->node, "read", bloscfs_err_errno(err),
-		     &why);
+		return true;
+	look_tell_failure(daemon, handle->node, "read",
+			  bloscfs_err_errno(err), &why);
 	fuse_reply_err(req, bloscfs_err_errno(err));
+	return true;
+}
+
+static bool run_read(struct daemon *daemon, struct task *task)
+{
+	struct handle *handle = handle_of(&task->fi);
+	fuse_req_t req = task->req;
+	bool done = true;
+
+	handle_ref(handle);
+	if (handle->node->kind == NODE_ENTRY)
+		done = read_entry(req, daemon, handle, task->len, task->off);
+	else if (handle->node->kind == NODE_CONTROL)
+		control_read(req, handle->node, task->len, task->off);
+	else
+		read_plain(req, daemon, handle, task->len, task->off);
+	handle_put(daemon, handle);
+	return done;
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct daemon *daemon = daemon_of(req);
-	struct handle *handle = handle_of(fi);
+	struct task task = { .req = req, .run = run_read, .deed = "read",
+			     .id = id, .len = len, .off = off,
+			     .decodes = true, .fi = *fi };
 
-	(void)id;
-	handle_ref(handle);
-	if (handle->node->kind == NODE_ENTRY)
-		read_entry(req, daemon, handle, len, off);
-	else if (handle->node->kind == NODE_CONTROL)
-		control_read(req, handle->node, len, off);
-	else
-		read_plain(req, daemon, handle, len, off);
-	handle_put(daemon, handle);
+	work_do(daemon_of(req), &task);
 }
 
 /* What is no entry of a container: a plain file, or a snapshot. */
@@ -578,32 +618,46 @@ static void seek_whole(fuse_req_t req, const struct handle *handle, off_t off,
 		fuse_reply_err(req, (int)-to);
 }
 
+static void seek_entry(struct daemon *daemon, const struct task *task,
+		       struct handle *handle)
+{
+	struct frame *frame = handle_frame(daemon, handle);
+	enum bloscfs_err err;
+	uint64_t to = 0;
+
+	err = bloscfs_seek(frame->file, &handle->node->entry.node,
+			   (uint64_t)task->off, task->flag == SEEK_HOLE, &to,
+			   NULL);
+	tree_put_frame(&daemon->tree, frame);
+	if (work_is_void())
+		return;
+	if (err == BLOSCFS_OK)
+		fuse_reply_lseek(task->req, (off_t)to);
+	else
+		fuse_reply_err(task->req, err == BLOSCFS_ERR_RANGE ? ENXIO :
+			       bloscfs_err_errno(err));
+}
+
+static bool run_lseek(struct daemon *daemon, struct task *task)
+{
+	struct handle *handle = handle_of(&task->fi);
+
+	handle_ref(handle);
+	if (handle->node->kind == NODE_ENTRY)
+		seek_entry(daemon, task, handle);
+	else
+		seek_whole(task->req, handle, task->off, task->flag);
+	handle_put(daemon, handle);
+	return !work_is_void();
+}
+
 static void op_lseek(fuse_req_t req, fuse_ino_t id, off_t off, int whence,
 		     struct fuse_file_info *fi)
 {
-	struct daemon *daemon = daemon_of(req);
-	struct handle *handle = handle_of(fi);
-	enum bloscfs_err err;
-	struct frame *frame;
-	uint64_t to = 0;
+	struct task task = { .req = req, .run = run_lseek, .deed = "lseek",
+			     .id = id, .off = off, .flag = whence, .fi = *fi };
 
-	(void)id;
-	handle_ref(handle);
-	if (handle->node->kind == NODE_ENTRY) {
-		frame = handle_frame(daemon, handle);
-		err = bloscfs_seek(frame->file, &handle->node->entry.node,
-				   (uint64_t)off, whence == SEEK_HOLE, &to,
-				   NULL);
-		tree_put_frame(&daemon->tree, frame);
-		if (err == BLOSCFS_OK)
-			fuse_reply_lseek(req, (off_t)to);
-		else
-			fuse_reply_err(req, err == BLOSCFS_ERR_RANGE ? ENXIO :
-				       bloscfs_err_errno(err));
-	} else {
-		seek_whole(req, handle, off, whence);
-	}
-	handle_put(daemon, handle);
+	work_do(daemon_of(req), &task);
 }
 
 /* Whether the daemon itself may: nobody else gets in where the kernel leaves
@@ -644,17 +698,27 @@ static int find_access(struct daemon *daemon, struct node *node, int mask)
 	       ask_source(daemon, node, mask) : 0;
 }
 
-static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
+static bool run_access(struct daemon *daemon, struct task *task)
 {
-	struct daemon *daemon = daemon_of(req);
-	struct node *node = tree_get(&daemon->tree, id);
+	struct node *node = tree_get(&daemon->tree, task->id);
 	int status = -ESTALE;
 
 	if (node) {
-		status = find_access(daemon, node, mask);
+		status = find_access(daemon, node, task->flag);
 		tree_put(&daemon->tree, node);
 	}
-	fuse_reply_err(req, -status);
+	if (work_is_void())
+		return false;
+	fuse_reply_err(task->req, -status);
+	return true;
+}
+
+static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
+{
+	struct task task = { .req = req, .run = run_access, .deed = "access",
+			     .id = id, .flag = mask };
+
+	work_do(daemon_of(req), &task);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t id)

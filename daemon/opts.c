@@ -58,6 +58,8 @@ static const struct opt table[] = {
 	  "memory for decoded blocks (256M)" },
 	{ "max_memory", "SIZE", OPT_SIZE, AT(max_memory),
 	  "limit of all memory of the decoder (half of the memory)" },
+	{ "max_request", "SIZE", OPT_SIZE, AT(max_request),
+	  "what one request may read and decode (2G)" },
 	{ "threads", "N", OPT_COUNT, AT(threads),
 	  "threads that decode (the CPUs allowed)" },
 	{ "jobs", "N", OPT_COUNT, AT(jobs),
@@ -567,7 +569,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 		.form = FORM_MOUNT, .words = argv,
 		.cache_size = NOT_GIVEN, .max_memory = NOT_GIVEN,
 		.attr_timeout = -1, .log_level = LEVEL_NOTICE,
-		.notify_fd = -1,
+		.notify_fd = -1, .max_request = UINT64_C(2) << 30,
 	};
 	for (int i = 1; i < argc && !status; i++) {
 		if (only_words || argv[i][0] != '-' || !argv[i][1])

@@ -32,6 +32,7 @@ struct opts {
 
 	uint64_t cache_size;		/* these two as in bloscfs_options */
 	uint64_t max_memory;
+	uint64_t max_request;	/* bytes read and decoded; 0: any */
 	uint64_t readahead;
 	uint64_t threads;
 	uint64_t jobs;		/* of --check; 0: as many as CPUs */

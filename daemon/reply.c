@@ -30,10 +30,10 @@ static int make_buffer(size_t cap)
 	return 0;
 }
 
-int reply_thread_init(void)
+int reply_thread_init(bool at_once)
 {
 	worker.pieces = bloscfs_pieces_new();
-	if (!worker.pieces || make_buffer(MAX_REQUEST)) {
+	if (!worker.pieces || (at_once && make_buffer(MAX_REQUEST))) {
 		reply_thread_release();
 		return -ENOMEM;
 	}
@@ -45,6 +45,11 @@ void reply_thread_release(void)
 	if (worker.pieces)
 		bloscfs_pieces_free(worker.pieces);
 	worker.pieces = NULL;
+	reply_thread_trim();
+}
+
+void reply_thread_trim(void)
+{
 	if (worker.buf)
 		munmap(worker.buf, worker.cap);
 	worker.buf = NULL;
@@ -53,7 +58,8 @@ void reply_thread_release(void)
 
 void *reply_buffer(size_t len)
 {
-	if (len > worker.cap && make_buffer(len))
+	if (len > worker.cap &&
+	    make_buffer(len < MAX_REQUEST ? MAX_REQUEST : len))
 		return NULL;
 	return worker.buf;
 }

@@ -12,9 +12,12 @@
 
 #include <sys/stat.h>
 
-/* This thread's buffers: 0 or -ENOMEM. */
-int reply_thread_init(void);
+/* This thread's buffers, with room for a read's bytes at once: 0 or
+ * -ENOMEM. */
+int reply_thread_init(bool at_once);
 void reply_thread_release(void);
+/* Gives back the room for bytes until it is needed. */
+void reply_thread_trim(void);
 /* Room for len bytes until the next call; NULL on no memory. */
 void *reply_buffer(size_t len);
 struct bloscfs_pieces *reply_pieces(void);

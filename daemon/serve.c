@@ -5,7 +5,7 @@
  * The main thread takes the signals and waits; each worker takes requests
  * from the kernel and answers them. To end, the mount is taken away and the
  * workers see the device close when the last user is gone. A second signal
- * does not wait for that.
+ * does not wait for that: it cancels what is being decoded, too.
  */
 #include "serve.h"
 
@@ -14,6 +14,7 @@
 #include "mount.h"
 #include "reply.h"
 #include "unmount.h"
+#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@
 #endif
 
 #define MAX_WORKERS 256
+#define FREE_WORKERS 2
 #define SAID_CAP 512
 #define TICK_SECONDS 5
 #define TRIM_SECONDS 30
@@ -44,6 +46,8 @@ struct serve {
 	int signals;		/* signalfd */
 	int ended;		/* eventfd: a worker ended */
 	unsigned major, minor;	/* of the mount; 0:0 until known */
+	uint64_t mount_id;	/* these two: 0 until known. Numbers ... */
+	uint64_t unique_id;	/* ... of devices and mounts come again */
 };
 
 /* When requests came last. */
@@ -107,7 +111,7 @@ static void *work(void *arg)
 	int len;
 
 	counters_thread_init();
-	if (reply_thread_init()) {
+	if (reply_thread_init(true) || work_thread_init(daemon)) {
 		log_msg(LEVEL_ERR, "no memory for a worker's buffers");
 		fuse_session_exit(daemon->session);
 	}
@@ -119,26 +123,31 @@ static void *work(void *arg)
 			break;
 		count_request(&buf);
 		fuse_session_process_buf(daemon->session, &buf);
+		work_sweep(daemon);
 	}
 	fuse_session_exit(daemon->session);
 	free(buf.mem);
+	work_thread_release();
 	reply_thread_release();
 	if (write(serve->ended, &one, sizeof(one)) < 0)
 		log_msg(LEVEL_ERR, "cannot tell that a worker ended");
 	return NULL;
 }
 
-/* One more: someone should read while others decode. */
+/* Some more: they answer while as many as may decode do. */
 static unsigned count_workers(const struct daemon *daemon)
 {
-	return daemon->n_threads + 1 < MAX_WORKERS ?
-	       (unsigned)daemon->n_threads + 1 : MAX_WORKERS;
+	return daemon->n_threads + FREE_WORKERS < MAX_WORKERS ?
+	       (unsigned)daemon->n_threads + FREE_WORKERS : MAX_WORKERS;
 }
 
 static int start_workers(struct serve *serve)
 {
 	unsigned n = count_workers(serve->daemon);
+	int status = work_start(serve->daemon);
 
+	if (status)
+		return status;
 	while (serve->n_workers < n) {
 		if (pthread_create(&serve->workers[serve->n_workers], NULL,
 				   work, serve))
@@ -242,17 +251,21 @@ static int make_session(struct daemon *daemon, const char *source)
 	return -1;
 }
 
-/* Gone, or covered by another's mount. */
+/* Not if it is gone, or covered by another's mount. */
 static bool is_mounted(const struct serve *serve)
 {
 	struct mount_entry entry;
 
 	return mount_find(serve->daemon->mountpoint, &entry) &&
-	       entry.major == serve->major && entry.minor == serve->minor;
+	       entry.major == serve->major && entry.minor == serve->minor &&
+	       (!serve->mount_id || entry.id == serve->mount_id) &&
+	       (!serve->unique_id || serve->unique_id ==
+		mount_unique_id(serve->daemon->mountpoint));
 }
 
 static void end_workers(struct serve *serve)
 {
+	bloscfs_cancel_all(serve->daemon->fs);
 	fuse_session_exit(serve->daemon->session);
 	for (unsigned i = 0; i < serve->n_workers; i++)
 		pthread_kill(serve->workers[i], SIGUSR1);
@@ -358,12 +371,17 @@ static void raise_readahead(const struct serve *serve)
 static int meet_mount(struct serve *serve)
 {
 	char name[UNMOUNT_THREAD_NAME_CAP];
+	struct mount_entry entry;
 	struct stat st;
 
 	if (stat(serve->daemon->mountpoint, &st) < 0)
 		return -errno;
 	serve->major = major(st.st_dev);
 	serve->minor = minor(st.st_dev);
+	if (mount_find(serve->daemon->mountpoint, &entry) &&
+	    entry.major == serve->major && entry.minor == serve->minor)
+		serve->mount_id = entry.id;
+	serve->unique_id = mount_unique_id(serve->daemon->mountpoint);
 	unmount_thread_name(name, serve->major, serve->minor);
 	for (unsigned i = 0; i < serve->n_workers; i++)
 		pthread_setname_np(serve->workers[i], name);
@@ -390,6 +408,7 @@ static void close_session(struct serve *serve)
 	char reason[SAID_CAP];
 
 	join_workers(serve);
+	work_stop(daemon);
 	/* An aborted connection leaves its mount behind. */
 	if (is_mounted(serve))
 		mount_detach(daemon->mountpoint, true, reason,

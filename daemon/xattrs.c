@@ -13,6 +13,7 @@
 #include "look.h"
 #include "opts.h"
 #include "tree.h"
+#include "work.h"
 
 #include <errno.h>
 #include <string.h>
@@ -81,9 +82,9 @@ static void send(fuse_req_t req, const char *bytes, size_t len, size_t cap)
 		fuse_reply_buf(req, bytes, len);
 }
 
-void xattrs_get(fuse_req_t req, fuse_ino_t id, const char *name, size_t cap)
+static bool run_get(struct daemon *daemon, struct task *task)
 {
-	struct daemon *daemon = fuse_req_userdata(req);
+	const char *name = task->name;
 	char value[BLOSCFS_XATTR_MAX];
 	struct asking asking;
 	const char *have;
@@ -91,40 +92,54 @@ void xattrs_get(fuse_req_t req, fuse_ino_t id, const char *name, size_t cap)
 	int status = judge_name(daemon, name);
 
 	if (!status)
-		status = take(daemon, id, &asking);
+		status = take(daemon, task->id, &asking);
+	if (status && work_is_void())
+		return false;
 	if (status) {
-		fuse_reply_err(req, -status);
-		return;
+		fuse_reply_err(task->req, -status);
+		return true;
 	}
 	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &have,
 				  NULL, NULL); i++)
 		if (strcmp(have, name) == 0)
 			bloscfs_xattr(asking.frame->file, &asking.entry, i,
 				      &have, value, &len);
-	if (len > 0)
-		send(req, value, len, cap);
-	else
-		fuse_reply_err(req, ENODATA);
 	give(daemon, &asking);
+	if (work_is_void())
+		return false;
+	if (len > 0)
+		send(task->req, value, len, task->len);
+	else
+		fuse_reply_err(task->req, ENODATA);
+	return true;
 }
 
-void xattrs_list(fuse_req_t req, fuse_ino_t id, size_t cap)
+void xattrs_get(fuse_req_t req, fuse_ino_t id, const char *name, size_t cap)
 {
-	struct daemon *daemon = fuse_req_userdata(req);
+	struct task task = { .req = req, .run = run_get, .deed = "getxattr",
+			     .id = id, .name = name, .len = cap };
+
+	work_do(fuse_req_userdata(req), &task);
+}
+
+static bool run_list(struct daemon *daemon, struct task *task)
+{
 	char value[BLOSCFS_XATTR_MAX], list[LIST_CAP];
 	struct asking asking;
 	const char *name;
 	size_t len = 1, i, n, used = 0;
 	bool whole;
-	int status = take(daemon, id, &asking);
+	int status = take(daemon, task->id, &asking);
 
+	if (status && work_is_void())
+		return false;
 	if (status == -ENODATA) {
-		send(req, list, 0, cap);
-		return;
+		send(task->req, list, 0, task->len);
+		return true;
 	}
 	if (status) {
-		fuse_reply_err(req, -status);
-		return;
+		fuse_reply_err(task->req, -status);
+		return true;
 	}
 	/* A chunk is not looked at to say that it can be asked: ls -l wants
 	 * this list for each of a million. */
@@ -138,6 +153,17 @@ void xattrs_list(fuse_req_t req, fuse_ino_t id, size_t cap)
 		memcpy(list + used, name, n);
 		used += n;
 	}
-	send(req, list, used, cap);
 	give(daemon, &asking);
+	if (work_is_void())
+		return false;
+	send(task->req, list, used, task->len);
+	return true;
+}
+
+void xattrs_list(fuse_req_t req, fuse_ino_t id, size_t cap)
+{
+	struct task task = { .req = req, .run = run_list,
+			     .deed = "listxattr", .id = id, .len = cap };
+
+	work_do(fuse_req_userdata(req), &task);
 }

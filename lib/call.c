@@ -36,6 +36,7 @@ void bfs_call_start(struct bfs_call *call, uint64_t limit, uint64_t cpu_ms,
 	call->deadline_ns = wall_ms ? read_clock(CLOCK_MONOTONIC) +
 				      wall_ms * 1000000 : 0;
 	call->spent = call->looked = 0;
+	call->cpu_start_ns = 0;
 	call->why.err = BFS_OK;
 }
 
@@ -43,8 +44,6 @@ struct bfs_call *bfs_call_enter(struct bfs_call *call)
 {
 	struct bfs_call *before = bfs_call_now;
 
-	if (call && call->cpu_limit_ns)
-		call->cpu_start_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
 	bfs_call_now = call;
 	return before;
 }
@@ -115,6 +114,8 @@ enum bfs_err bfs_call_spend_now(uint64_t len, const char *deed,
 			 " more", call->limit, call->spent, deed, len);
 		return tell(call, diag);
 	}
+	if (call->cpu_limit_ns && call->cpu_start_ns == 0)
+		call->cpu_start_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
 	call->spent += len;
 	if ((call->cpu_limit_ns || call->deadline_ns) &&
 	    call->spent - call->looked >= CLOCK_STEP)

@@ -43,8 +43,8 @@ void bfs_call_init(struct bfs_call *call);
  * clock; each 0 for none. */
 void bfs_call_start(struct bfs_call *call, uint64_t limit, uint64_t cpu_ms,
 		    uint64_t wall_ms);
-/* Makes it this thread's (NULL: none) and starts its clock; returns what was
- * there before. */
+/* Makes it this thread's (NULL: none); returns what was there before. Its
+ * clock runs from the first step on. */
 struct bfs_call *bfs_call_enter(struct bfs_call *call);
 /* Puts back what bfs_call_enter returned. */
 void bfs_call_leave(struct bfs_call *before);
