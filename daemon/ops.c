@@ -34,13 +34,15 @@ static struct daemon *daemon_of(fuse_req_t req)
 
 /* READDIRPLUS always: dirs.c knows better than the kernel's guesses which
  * entries are worth a node. No splicing: replies come from cached
- * blocks, where it only costs. Export: file handles, by which NFS finds what
- * the kernel has forgotten. */
+ * blocks, where it only costs. Direct reads one by one: who waits for those
+ * that the kernel sends in the background cannot be interrupted. Export: file
+ * handles, by which NFS finds what the kernel has forgotten. */
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	const struct daemon *daemon = userdata;
 
 	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO |
+				  FUSE_CAP_ASYNC_DIO |
 				  FUSE_CAP_SPLICE_READ |
 				  FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);

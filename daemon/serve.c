@@ -35,6 +35,9 @@
 
 #define MAX_WORKERS 256
 #define FREE_WORKERS 2
+/* Ending workers are looked for so often, and given up in the end. */
+#define WAIT_MS 100
+#define STUCK_MS 1500
 #define SAID_CAP 512
 #define TICK_SECONDS 5
 #define TRIM_SECONDS 30
@@ -46,6 +49,7 @@ struct serve {
 	int signals;		/* signalfd */
 	int ended;		/* eventfd: a worker ended */
 	unsigned major, minor;	/* of the mount; 0:0 until known */
+	bool forced;		/* not to wait for what is stuck */
 	uint64_t mount_id;	/* these two: 0 until known. Numbers ... */
 	uint64_t unique_id;	/* ... of devices and mounts come again */
 };
@@ -162,26 +166,6 @@ static void wake(int signal)
 	(void)signal;
 }
 
-/* Workers may sleep in a read that nothing ends: interrupt them. */
-static void join_workers(struct serve *serve)
-{
-	struct timespec until;
-
-	for (unsigned i = 0; i < serve->n_workers; i++) {
-		for (;;) {
-			clock_gettime(CLOCK_REALTIME, &until);
-			until.tv_nsec += 100000000;
-			until.tv_sec += until.tv_nsec / 1000000000;
-			until.tv_nsec %= 1000000000;
-			if (pthread_timedjoin_np(serve->workers[i], NULL,
-						 &until) != ETIMEDOUT)
-				break;
-			pthread_kill(serve->workers[i], SIGUSR1);
-		}
-	}
-	serve->n_workers = 0;
-}
-
 /* The signals that end us are taken by the main thread alone. */
 static int take_signals(struct serve *serve)
 {
@@ -263,6 +247,42 @@ static bool is_mounted(const struct serve *serve)
 		mount_unique_id(serve->daemon->mountpoint));
 }
 
+/* Storage that does not answer holds a worker for good. */
+static void give_up(struct serve *serve)
+{
+	char reason[SAID_CAP];
+
+	log_msg(LEVEL_ERR, "some reads do not come to an end: ends without "
+		"them");
+	if (is_mounted(serve))
+		mount_detach(serve->daemon->mountpoint, true, reason,
+			     sizeof(reason));
+	_exit(EXIT_FAILURE);
+}
+
+/* Workers may sleep in a read that nothing ends: interrupt them. */
+static void join_workers(struct serve *serve)
+{
+	unsigned n_waits = 0;
+	struct timespec until;
+
+	for (unsigned i = 0; i < serve->n_workers; i++) {
+		for (;;) {
+			clock_gettime(CLOCK_REALTIME, &until);
+			until.tv_nsec += WAIT_MS * 1000000;
+			until.tv_sec += until.tv_nsec / 1000000000;
+			until.tv_nsec %= 1000000000;
+			if (pthread_timedjoin_np(serve->workers[i], NULL,
+						 &until) != ETIMEDOUT)
+				break;
+			if (serve->forced && ++n_waits * WAIT_MS > STUCK_MS)
+				give_up(serve);
+			pthread_kill(serve->workers[i], SIGUSR1);
+		}
+	}
+	serve->n_workers = 0;
+}
+
 static void end_workers(struct serve *serve)
 {
 	bloscfs_cancel_all(serve->daemon->fs);
@@ -325,31 +345,37 @@ static void wait_for_end(struct serve *serve)
 	struct pollfd fds[] = {
 		{ .fd = serve->ended, .events = POLLIN },
 		{ .fd = serve->signals, .events = POLLIN },
+		{ .fd = work_watch_fd(serve->daemon), .events = POLLIN },
 	};
 	struct signalfd_siginfo info;
 	struct use use = { .since = now_seconds() };
 	uint64_t tick = serve->daemon->opts->idle_timeout;
-	bool asked = false;
+	bool asked = false, watching = false;
 	int n;
 
 	if (tick == 0 || tick > TICK_SECONDS)
 		tick = TICK_SECONDS;
 	for (;;) {
-		n = poll(fds, 2, asked ? -1 : (int)tick * 1000);
-		if (n == 0)
+		n = poll(fds, 3, watching ? WORK_WATCH_MS : asked ? -1 :
+			 (int)tick * 1000);
+		if (n == 0 && !watching)
 			look_for_use(serve, &use);
+		if (n == 0 ? watching : n > 0 && fds[2].revents)
+			watching = work_watch(serve->daemon);
 		if (n <= 0)
 			continue;
 		if (fds[0].revents)
 			return;
-		if (read(serve->signals, &info, sizeof(info)) !=
-		    sizeof(info))
+		if (!fds[1].revents ||
+		    read(serve->signals, &info, sizeof(info)) != sizeof(info))
 			continue;
 		log_msg(LEVEL_INFO, "signal %u", info.ssi_signo);
-		if (asked)
+		if (asked) {
+			serve->forced = true;
 			end_workers(serve);
-		else
-			take_down(serve);
+			return;
+		}
+		take_down(serve);
 		asked = true;
 	}
 }
@@ -408,7 +434,8 @@ static void close_session(struct serve *serve)
 	char reason[SAID_CAP];
 
 	join_workers(serve);
-	work_stop(daemon);
+	if (!work_stop(daemon, serve->forced ? STUCK_MS : 0))
+		give_up(serve);
 	/* An aborted connection leaves its mount behind. */
 	if (is_mounted(serve))
 		mount_detach(daemon->mountpoint, true, reason,

@@ -12,11 +12,14 @@
 #include "reply.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -44,6 +47,7 @@ struct parked {
 	struct parked *next;
 	uint64_t number;
 	const void *container;		/* whose it is; never followed */
+	pid_t asker;			/* the thread that wants it; 0 */
 	enum stage stage;
 	bool ready;			/* to be taken */
 	bool cancelled;
@@ -68,6 +72,8 @@ struct work {
 	pthread_t threads[MAX_SLOW];
 	struct cost costs[N_COSTS];
 	time_t halved;			/* the costs */
+	bool watched;			/* somebody looks for the gone */
+	int began;			/* eventfd: now is the time to */
 	bool ending;
 	atomic_uint n_cancelled;	/* that wait */
 	struct work_counts counts;
@@ -273,6 +279,56 @@ void work_sweep(struct daemon *daemon)
 	}
 }
 
+/* Whether a thread is gone, as far as that can be told. */
+static bool is_gone(pid_t tid)
+{
+	char path[32], text[512], *state;
+	ssize_t len;
+	int fd;
+
+	if (tid <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT && access("/proc/self", F_OK) == 0;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	state = strrchr(text, ')');
+	return len <= 0 || (state && (state[2] == 'Z' || state[2] == 'X'));
+}
+
+bool work_watch(struct daemon *daemon)
+{
+	struct work *work = daemon->work;
+	struct parked *p;
+	eventfd_t n;
+
+	(void)eventfd_read(work->began, &n);
+	pthread_mutex_lock(&work->lock);
+	for (p = work->first; p; p = p->next) {
+		if (p->stage != SLOW || p->cancelled || !is_gone(p->asker))
+			continue;
+		p->cancelled = true;
+		work->counts.n_interrupted++;
+		if (p->call)
+			bloscfs_call_cancel(p->call);
+		else
+			atomic_fetch_add(&work->n_cancelled, 1);
+	}
+	p = work->first;
+	work->watched = p != NULL;
+	pthread_mutex_unlock(&work->lock);
+	work_sweep(daemon);
+	return p != NULL;
+}
+
+int work_watch_fd(const struct daemon *daemon)
+{
+	return daemon->work->began;
+}
+
 /* ---- parking --------------------------------------------------------- */
 
 static struct parked *make_parked(struct daemon *daemon,
@@ -286,6 +342,7 @@ static struct parked *make_parked(struct daemon *daemon,
 		return NULL;
 	p->task = *task;
 	p->stage = stage;
+	p->asker = fuse_req_ctx(task->req)->pid;
 	if (len)
 		p->task.name = memcpy(p->name, task->name, len);
 	node = tree_get(&daemon->tree, task->id);
@@ -314,6 +371,10 @@ static void park(struct daemon *daemon, const struct task *task,
 	append(work, p);
 	work->counts.n_waiting++;
 	work->counts.n_slow += stage == SLOW;
+	if (stage == SLOW && !work->watched) {
+		work->watched = true;
+		(void)eventfd_write(work->began, 1);
+	}
 	pthread_mutex_unlock(&work->lock);
 	fuse_req_interrupt_func(task->req, hear_interrupt, (void *)number);
 	pthread_mutex_lock(&work->lock);
@@ -482,6 +543,7 @@ int work_start(struct daemon *daemon)
 	pthread_mutex_init(&work->lock, NULL);
 	pthread_cond_init(&work->come, NULL);
 	work->last = &work->first;
+	work->began = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	work->max_quick = (unsigned)daemon->n_threads;
 	work->share = n / 2;
 	daemon->work = work;
@@ -489,23 +551,39 @@ int work_start(struct daemon *daemon)
 	       pthread_create(&work->threads[work->n_threads], NULL,
 			      work_slowly, daemon) == 0)
 		work->n_threads++;
-	return work->n_threads ? 0 : -EAGAIN;
+	return work->n_threads && work->began >= 0 ? 0 : -EAGAIN;
 }
 
-void work_stop(struct daemon *daemon)
+/* wait_ms 0: for as long as it takes. */
+static bool join_within(pthread_t thread, unsigned wait_ms)
+{
+	struct timespec until;
+
+	if (!wait_ms)
+		return pthread_join(thread, NULL) == 0;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += wait_ms / 1000;
+	until.tv_nsec += wait_ms % 1000 * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
+}
+
+bool work_stop(struct daemon *daemon, unsigned wait_ms)
 {
 	struct work *work = daemon->work;
 	struct parked *p;
 
 	if (!work)
-		return;
+		return true;
 	bloscfs_cancel_all(daemon->fs);
 	pthread_mutex_lock(&work->lock);
 	work->ending = true;
 	pthread_cond_broadcast(&work->come);
 	pthread_mutex_unlock(&work->lock);
 	for (unsigned i = 0; i < work->n_threads; i++)
-		pthread_join(work->threads[i], NULL);
+		if (!join_within(work->threads[i], wait_ms))
+			return false;
 	while ((p = work->first)) {
 		take_out(work, p);
 		fuse_reply_err(p->task.req, EINTR);
@@ -513,8 +591,11 @@ void work_stop(struct daemon *daemon)
 	}
 	pthread_cond_destroy(&work->come);
 	pthread_mutex_destroy(&work->lock);
+	if (work->began >= 0)
+		close(work->began);
 	free(work);
 	daemon->work = NULL;
+	return true;
 }
 
 void work_count(const struct daemon *daemon, struct work_counts *ret_counts)
