@@ -100,6 +100,18 @@ static void check_clocks(struct bfs_call *call)
 			 "one request takes too long");
 }
 
+enum bfs_err bfs_call_may_wait(const char *what, struct bfs_diag *diag)
+{
+	struct bfs_call *call = bfs_call_now;
+
+	BFS_TRY(bfs_call_check(diag));
+	if (!call || !call->cpu_limit_ns)
+		return BFS_OK;
+	bfs_fail(&call->why, BFS_ERR_TOO_MUCH, 0,
+		 "one request would wait for %s", what);
+	return tell(call, diag);
+}
+
 enum bfs_err bfs_call_spend_now(uint64_t len, const char *deed,
 				struct bfs_diag *diag)
 {

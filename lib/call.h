@@ -92,6 +92,11 @@ static inline bool bfs_call_affords(uint64_t len)
 		len <= call->limit - call->spent);
 }
 
+/* Before a thread waits for what may take long: TOO_MUCH where the time that
+ * its call may compute is limited. */
+enum bfs_err bfs_call_may_wait(const char *what,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* What the call has spent; and taking back all but that, before work is done
  * anew that was not its own fault. */
 static inline uint64_t bfs_call_spent(void)

@@ -295,6 +295,11 @@ bool bfs_turn_again(struct bfs_turn *t, enum bfs_err *err,
 
 	if (BFS_LIKELY(!t->short_len) || *err == BFS_OK || !t->may_wait)
 		return false;
+	stopped = bfs_call_may_wait("memory", diag);
+	if (stopped != BFS_OK) {
+		*err = stopped;
+		return false;
+	}
 	least = find_least(t);
 	need = find_need(t);
 	drop_reserve(t);
