@@ -34,6 +34,9 @@ struct daemon {
 	struct fuse_session *session;
 	time_t started;			/* of the mount */
 	struct work *work;		/* turns (work.h) */
+	unsigned max_workers;		/* as descriptors allow */
+	unsigned max_dirs;		/* folders open between requests */
+	atomic_uint n_dirs;
 };
 
 /* The operations (ops.c); userdata is the struct daemon. */

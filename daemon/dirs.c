@@ -44,11 +44,30 @@ static bool wants_nodes(struct daemon *daemon, const struct handle *handle)
 	       MANY_LOOKUPS;
 }
 
+void dirs_let_go(struct daemon *daemon, struct handle *handle)
+{
+	if (!handle->dir)
+		return;
+	closedir(handle->dir);
+	handle->dir = NULL;
+	atomic_fetch_sub(&daemon->n_dirs, 1);
+}
+
+/* Those who list a deep tree hold many folders open: the others are opened
+ * for each request. */
+static void let_go_if_scarce(struct daemon *daemon, struct handle *handle)
+{
+	if (atomic_load(&daemon->n_dirs) > daemon->max_dirs)
+		dirs_let_go(daemon, handle);
+}
+
+/* Also where it was let go: it must be the same directory then. */
 static int open_source_dir(struct daemon *daemon, struct node *node,
 			   struct handle *handle)
 {
 	char path[PATH_MAX];
 	struct src_stat st;
+	struct stat dir;
 	int fd, status = look_path(daemon, node, path);
 
 	if (!status && look_is_nested(daemon, node))
@@ -59,11 +78,22 @@ static int open_source_dir(struct daemon *daemon, struct node *node,
 	fd = src_at(&daemon->src, -1, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return look_as_stale(fd);
-	handle->dir = fdopendir(fd);
-	if (!handle->dir) {
+	if (fstat(fd, &dir) < 0)
+		status = -errno;
+	else if (handle->is_source_dir && (handle->dir_dev != dir.st_dev ||
+					   handle->dir_ino != dir.st_ino))
+		status = -ESTALE;
+	else if (!(handle->dir = fdopendir(fd)))
+		status = -ENOMEM;
+	if (status) {
 		close(fd);
-		return -ENOMEM;
+		return status;
 	}
+	handle->is_source_dir = true;
+	handle->dir_dev = dir.st_dev;
+	handle->dir_ino = dir.st_ino;
+	handle->dir_off = 0;
+	atomic_fetch_add(&daemon->n_dirs, 1);
 	return 0;
 }
 
@@ -99,6 +129,8 @@ static bool run_open(struct daemon *daemon, struct task *task)
 		status = handle ? open_dir(daemon, node, handle) : -ENOMEM;
 		if (handle)
 			handle->names_asked = names_asked(node);
+		if (!status)
+			let_go_if_scarce(daemon, handle);
 		tree_put(&daemon->tree, node);
 	}
 	task->fi.fh = (uintptr_t)handle;
@@ -190,7 +222,12 @@ static int list_source(struct daemon *daemon, struct listing *list,
 		       struct handle *handle, off_t off)
 {
 	struct dirent *entry;
+	int status = 0;
 
+	if (!handle->dir)
+		status = open_source_dir(daemon, handle->node, handle);
+	if (status)
+		return status;
 	if (off != handle->dir_off)
 		seekdir(handle->dir, off);
 	handle->dir_off = off;
@@ -328,11 +365,12 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	} else if (!status && handle->node->kind == NODE_CONTROL) {
 		if (off >= 0)
 			list_control(daemon, &list, handle, off);
-	} else if (!status && !handle->dir) {
+	} else if (!status && !handle->is_source_dir) {
 		list_nested(daemon, &list, handle, off);
 	} else if (!status) {
 		pthread_mutex_lock(&handle->lock);
 		status = list_source(daemon, &list, handle, off);
+		let_go_if_scarce(daemon, handle);
 		pthread_mutex_unlock(&handle->lock);
 	}
 	/* What was listed before it was stopped holds, and is an answer. */

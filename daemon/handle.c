@@ -4,11 +4,11 @@
  */
 #include "handle.h"
 
+#include "dirs.h"
 #include "look.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static struct {
 	pthread_mutex_t lock;
@@ -23,7 +23,6 @@ struct handle *handle_new(struct daemon *daemon, struct node *node)
 		return NULL;
 	atomic_init(&handle->refs, 1);
 	handle->node = node;
-	handle->fd = -1;
 	pthread_mutex_init(&handle->lock, NULL);
 	tree_opened(&daemon->tree, node);
 	pthread_mutex_lock(&all.lock);
@@ -52,10 +51,8 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 	pthread_mutex_unlock(&all.lock);
 	if (handle->frame)
 		tree_put_frame(&daemon->tree, handle->frame);
-	if (handle->fd >= 0)
-		close(handle->fd);
-	if (handle->dir)
-		closedir(handle->dir);
+	bloscfs_fd_free(handle->file);
+	dirs_let_go(daemon, handle);
 	pthread_mutex_destroy(&handle->lock);
 	tree_closed(&daemon->tree, handle->node);
 	free(handle);

@@ -16,8 +16,11 @@ struct handle {
 	atomic_uint refs;	/* the kernel's, and of requests under way */
 	struct node *node;
 	struct frame *frame;	/* of what lies in a container; or NULL */
-	int fd;			/* of a plain file; -1 */
-	DIR *dir;		/* of a source's directory; or NULL */
+	struct bloscfs_fd *file;	/* of a plain file; or NULL */
+	bool is_source_dir;
+	DIR *dir;		/* of a source's directory; NULL: let go */
+	dev_t dir_dev;		/* which directory that is */
+	ino_t dir_ino;
 	off_t dir_off;		/* where dir stands */
 	uint32_t names_asked;	/* of the directory when it was opened */
 	pthread_mutex_t lock;	/* guards frame, stuck, dir and dir_off */

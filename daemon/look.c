@@ -6,6 +6,7 @@
 
 #include "leave.h"
 #include "log.h"
+#include "reopen.h"
 #include "work.h"
 
 #include <errno.h>
@@ -296,6 +297,17 @@ void look_tell_status(const char *path, struct bloscfs_file *file)
 	}
 }
 
+/* Its descriptor may be closed while nobody reads. On no memory it stays. */
+static void let_go(struct daemon *daemon, const char *path,
+		   const struct src_stat *st, struct bloscfs_file *file)
+{
+	struct bloscfs_reopen way;
+
+	if (reopen_by_path(&daemon->src, path, st, &way) &&
+	    !bloscfs_let_go(file, &way))
+		way.release(way.arg);
+}
+
 static int open_dir(struct daemon *daemon, const char *path,
 		    struct src_stat *st, struct bloscfs_file **ret_file,
 		    struct bloscfs_diag *why)
@@ -307,6 +319,8 @@ static int open_dir(struct daemon *daemon, const char *path,
 		return fd;
 	err = bloscfs_open_dir(daemon->fs, fd, ret_file, why);
 	close(fd);
+	if (err == BLOSCFS_OK)
+		let_go(daemon, path, st, *ret_file);
 	return -bloscfs_err_errno(err);
 }
 
@@ -325,6 +339,8 @@ static int open_file(struct daemon *daemon, const char *path,
 			   ret_file, why);
 	if (err != BLOSCFS_OK)
 		close(fd);
+	else
+		let_go(daemon, path, st, *ret_file);
 	return -bloscfs_err_errno(err);
 }
 

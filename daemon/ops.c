@@ -11,6 +11,7 @@
 #include "handle.h"
 #include "log.h"
 #include "look.h"
+#include "reopen.h"
 #include "reply.h"
 #include "work.h"
 #include "xattrs.h"
@@ -329,17 +330,27 @@ static int open_plain(struct daemon *daemon, struct node *node,
 {
 	char path[PATH_MAX];
 	struct src_stat looked, opened;
-	int status = look_again(daemon, node, &looked);
+	struct bloscfs_reopen way;
+	int fd, status = look_again(daemon, node, &looked);
 
 	if (!status)
 		status = look_path(daemon, node, path);
 	if (status)
 		return status;
-	handle->fd = src_open_file(&daemon->src, -1, path, &opened);
-	if (handle->fd < 0)
-		return look_as_stale(handle->fd);
-	if (!src_same_content(&looked, &opened))
-		return -ESTALE;
+	fd = src_open_file(&daemon->src, -1, path, &opened);
+	if (fd < 0)
+		return look_as_stale(fd);
+	status = src_same_content(&looked, &opened) ? -ENOMEM : -ESTALE;
+	if (status == -ENOMEM &&
+	    reopen_by_path(&daemon->src, path, &opened, &way)) {
+		handle->file = bloscfs_fd_new(fd, &way);
+		if (!handle->file)
+			way.release(way.arg);
+	}
+	if (!handle->file) {
+		close(fd);
+		return status;
+	}
 	fi->keep_cache = tree_note_open(&daemon->tree, node, &opened);
 	return 0;
 }
@@ -438,7 +449,7 @@ static void op_release(fuse_req_t req, fuse_ino_t id,
 static void read_plain(fuse_req_t req, struct daemon *daemon,
 		       const struct handle *handle, size_t len, off_t off)
 {
-	int error;
+	int error, fd;
 	char *buf = reply_buffer(len);
 	size_t done = 0;
 	ssize_t got = 1;
@@ -447,20 +458,25 @@ static void read_plain(fuse_req_t req, struct daemon *daemon,
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
+	fd = bloscfs_fd_take(handle->file);
+	if (fd < 0) {
+		fuse_reply_err(req, -fd);
+		return;
+	}
 	while (done < len && got > 0) {
-		got = pread(handle->fd, buf + done, len - done,
-			    off + (off_t)done);
+		got = pread(fd, buf + done, len - done, off + (off_t)done);
 		if (got < 0 && errno == EINTR)
 			got = 1;
 		else if (got > 0)
 			done += (size_t)got;
 	}
+	error = errno;
+	bloscfs_fd_give(handle->file);
 	if (got >= 0) {
 		counters_served(SERVED_PLAIN, done);
 		fuse_reply_buf(req, buf, done);
 		return;
 	}
-	error = errno;
 	look_tell_error(daemon, handle->node, "read", error);
 	fuse_reply_err(req, error);
 }
@@ -606,13 +622,17 @@ static void seek_whole(fuse_req_t req, const struct handle *handle, off_t off,
 		       int whence)
 {
 	off_t to;
+	int fd;
 
 	if (handle->node->kind == NODE_CONTROL) {
 		to = control_seek(handle->node, off, whence == SEEK_HOLE);
 	} else {
-		to = lseek(handle->fd, off, whence);
-		if (to < 0)
+		fd = bloscfs_fd_take(handle->file);
+		to = fd < 0 ? fd : lseek(fd, off, whence);
+		if (fd >= 0 && to < 0)
 			to = -errno;
+		if (fd >= 0)
+			bloscfs_fd_give(handle->file);
 	}
 	if (to >= 0)
 		fuse_reply_lseek(req, to);

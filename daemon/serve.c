@@ -141,8 +141,11 @@ static void *work(void *arg)
 /* Some more: they answer while as many as may decode do. */
 static unsigned count_workers(const struct daemon *daemon)
 {
-	return daemon->n_threads + FREE_WORKERS < MAX_WORKERS ?
-	       (unsigned)daemon->n_threads + FREE_WORKERS : MAX_WORKERS;
+	unsigned most = daemon->max_workers < MAX_WORKERS ?
+			daemon->max_workers : MAX_WORKERS;
+
+	return daemon->n_threads + FREE_WORKERS < most ?
+	       (unsigned)daemon->n_threads + FREE_WORKERS : most;
 }
 
 static int start_workers(struct serve *serve)

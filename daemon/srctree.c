@@ -34,7 +34,8 @@ static int open_beneath(int base, const char *path, int flags)
 
 	do {
 		fd = syscall(SYS_openat2, base, path, &how, sizeof(how));
-	} while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	} while (fd < 0 && (errno == EINTR || errno == EAGAIN ||
+			    bloscfs_fd_may_retry(errno)));
 	return fd < 0 ? -errno : (int)fd;
 }
 
@@ -45,7 +46,9 @@ static int open_place(int dir, const char *name, struct nested *ret_nested)
 
 	if (strcmp(name, "..") == 0)
 		return -EXDEV;
-	fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	do {
+		fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	} while (fd < 0 && bloscfs_fd_may_retry(errno));
 	if (fd < 0)
 		return -errno;
 	/* Where the walk begins we are already. */
@@ -66,7 +69,9 @@ static int open_at_place(int place, int dir, const char *name, int flags)
 	int fd;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	fd = open(link, flags | O_CLOEXEC);
+	do {
+		fd = open(link, flags | O_CLOEXEC);
+	} while (fd < 0 && bloscfs_fd_may_retry(errno));
 	if (fd < 0 && errno == ENOENT)
 		fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? -errno : fd;

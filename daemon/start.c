@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,6 +29,9 @@
 
 #define ERROR_CAP 2048
 #define MAX_IDLE_FRAMES 256
+#define MAX_DIRS 1024
+#define OWN_FILES 12	/* the device, the source, the log, signals ... */
+#define WORKER_FILES 4	/* that one request opens at most */
 #define DEFAULT_TIMEOUT 5
 #define IMMUTABLE_TIMEOUT 86400
 
@@ -44,20 +48,28 @@ static enum exit_code fail(enum exit_code code, const char *fmt, ...)
 	return code;
 }
 
-/* Every opened container and every open plain file holds a descriptor. */
-static size_t raise_file_limit(void)
+/* As many descriptors as we may have, and who gets how many of them: the mount
+ * itself, each worker for the time of a request, folders being listed; and
+ * opened files, which take what is left in turn. */
+static size_t share_descriptors(struct daemon *daemon)
 {
-	struct rlimit limit;
-	size_t quarter;
+	struct rlimit limit = { .rlim_cur = 64, .rlim_max = 64 };
+	size_t n, quarter;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return MAX_IDLE_FRAMES / 4;
-	if (limit.rlim_cur < limit.rlim_max) {
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 		getrlimit(RLIMIT_NOFILE, &limit);
 	}
-	quarter = limit.rlim_cur / 4;
+	n = limit.rlim_cur > OWN_FILES ? limit.rlim_cur - OWN_FILES : 1;
+	quarter = n / 4;
+	daemon->max_workers = quarter / WORKER_FILES < UINT_MAX ?
+			      (unsigned)(quarter / WORKER_FILES) : UINT_MAX;
+	if (daemon->max_workers < 2)
+		daemon->max_workers = 2;
+	daemon->max_dirs = quarter < MAX_DIRS ? (unsigned)quarter : MAX_DIRS;
+	bloscfs_fd_set_limit(quarter > 16 ? 2 * quarter : quarter + 1);
 	return quarter < MAX_IDLE_FRAMES ? quarter : MAX_IDLE_FRAMES;
 }
 
@@ -226,7 +238,7 @@ static uint64_t count_threads(struct bloscfs *fs)
 static enum exit_code prepare(struct daemon *daemon)
 {
 	const struct opts *opts = daemon->opts;
-	size_t max_idle = raise_file_limit();
+	size_t max_idle = share_descriptors(daemon);
 	enum exit_code code = make_library(daemon);
 
 	if (!code)

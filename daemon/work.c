@@ -540,6 +540,7 @@ int work_start(struct daemon *daemon)
 
 	if (!work)
 		return -ENOMEM;
+	n = n < daemon->max_workers ? n : daemon->max_workers;
 	pthread_mutex_init(&work->lock, NULL);
 	pthread_cond_init(&work->come, NULL);
 	work->last = &work->first;

@@ -20,6 +20,7 @@
 #include "view/view.h"
 #include "view/xattr.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -367,9 +368,12 @@ void bloscfs_cancel_all(struct bloscfs *fs)
 static enum bfs_err open_source(int fd, struct bfs_source **ret_source,
 				struct bfs_diag *diag)
 {
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	enum bfs_err err;
+	int copy;
 
+	do {
+		copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	} while (copy < 0 && bfs_fd_may_retry(errno));
 	if (copy < 0)
 		return bfs_fail(diag, BFS_ERR_IO, 0,
 				"the file descriptor cannot be copied");
@@ -496,6 +500,14 @@ enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 	} while (bfs_turn_again(&turn, &err, &own));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own, diag);
+}
+
+bool bloscfs_let_go(struct bloscfs_file *file,
+		    const struct bloscfs_reopen *how)
+{
+	struct bfs_fd_how own = { how->open, how->release, how->arg };
+
+	return bfs_frame_set_how(file->root->array->frame, &own);
 }
 
 /* Puts the window in the place of the whole. */

@@ -143,6 +143,39 @@ enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 /* No piece of it may be held. */
 void bloscfs_close(struct bloscfs_file *file);
 
+/* Descriptors that are let go while nobody uses them, where a process has
+ * few of them (see bloscfs_fd_set_limit), and opened again when needed. */
+struct bloscfs_reopen {
+	/* A descriptor of the very same file, unchanged, or -errno: -ESTALE
+	 * if there is none. Called by any thread, at any time. */
+	int (*open)(void *arg);
+	void (*release)(void *arg);	/* arg is not needed any more */
+	void *arg;
+};
+
+/* Lets the library close the file's descriptor between reads. arg is taken
+ * over, unless it returns false: bytes in memory, and part of a file, have no
+ * such descriptor. Once, before the file is shared. */
+bool bloscfs_let_go(struct bloscfs_file *file,
+		    const struct bloscfs_reopen *how);
+
+/* A file of the caller's own among them. */
+struct bloscfs_fd;
+/* Takes over fd and arg. NULL on no memory: both stay the caller's. */
+struct bloscfs_fd *bloscfs_fd_new(int fd, const struct bloscfs_reopen *how);
+/* Nobody may have taken it. NULL is fine. */
+void bloscfs_fd_free(struct bloscfs_fd *f);
+/* The descriptor, good until given back, or -errno (nothing to give back
+ * then): -EMFILE, -ENFILE where there is truly none left. */
+int bloscfs_fd_take(struct bloscfs_fd *f) BLOSCFS_MUST_CHECK;
+void bloscfs_fd_give(struct bloscfs_fd *f);
+/* How many the whole process keeps open at once, those of opened containers
+ * included; no limit without a call. */
+void bloscfs_fd_set_limit(size_t n);
+/* Whether what failed with this errno is worth another try: it was for want
+ * of descriptors, and one was let go. */
+bool bloscfs_fd_may_retry(int error);
+
 enum bloscfs_status {
 	BLOSCFS_GOOD,
 	BLOSCFS_DAMAGED,

@@ -14,6 +14,7 @@
 #include "bytes.h"
 #include "dtype.h"
 #include "mem.h"
+#include "source/below.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,7 +31,7 @@
 
 struct column {
 	struct bfs_openfiles files;
-	int datafd;
+	struct bfs_fd *data, *meta;	/* or NULL */
 };
 
 static int open_below(int dirfd, const char *name)
@@ -58,13 +59,14 @@ static bool probe_dir(int dirfd)
 }
 
 /* A file of the column as a metalayer; *ret_source is borrowed. */
-static enum bfs_err add_file(struct bfs_frame *f, int dirfd, const char *name,
+static enum bfs_err add_file(struct bfs_frame *f, struct bfs_fd *dir,
+			     const char *name,
 			     struct bfs_source **ret_source,
 			     struct bfs_diag *why)
 {
 	struct bfs_source *source;
 
-	BFS_TRY(bfs_source_member(dirfd, name, &source, why));
+	BFS_TRY(bfs_below_file(dir, name, &source, why));
 	if (bfs_frame_add_meta(&f->metas, &f->n_metas, name, strlen(name), 0,
 			       bfs_source_len(source), false)) {
 		bfs_source_unref(source);
@@ -78,7 +80,7 @@ static enum bfs_err add_file(struct bfs_frame *f, int dirfd, const char *name,
 }
 
 /* One JSON file of meta/, as a metalayer and as a tree. */
-static enum bfs_err read_json(struct bfs_frame *f, int metafd,
+static enum bfs_err read_json(struct bfs_frame *f, struct bfs_fd *meta,
 			      const char *name, struct json_object **ret_root,
 			      struct bfs_diag *why)
 {
@@ -86,7 +88,7 @@ static enum bfs_err read_json(struct bfs_frame *f, int metafd,
 	struct bfs_source *source;
 	size_t len;
 
-	BFS_TRY(add_file(f, metafd, name, &source, why));
+	BFS_TRY(add_file(f, meta, name, &source, why));
 	if (!f->source)
 		f->source = bfs_source_ref(source);
 	if (bfs_source_len(source) > MAX_JSON)
@@ -116,7 +118,7 @@ static enum bfs_err add_attrs(struct bfs_frame *f, struct bfs_diag *diag)
 	if (fstatat(f->dirfd, ATTRS, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return BFS_OK;
-	return add_file(f, f->dirfd, ATTRS, &source, diag);
+	return add_file(f, f->dir, ATTRS, &source, diag);
 }
 
 static int64_t take_int(struct json_object *root, const char *key)
@@ -236,26 +238,30 @@ static enum bfs_err size_column(struct bfs_frame *f, int64_t nbytes,
 }
 
 /* What the chunk files take; of very many, what bcolz last noted. */
-static void count_stored(struct bfs_frame *f, int datafd, int64_t claimed)
+static void count_stored(struct bfs_frame *f, struct bfs_fd *data,
+			 int64_t claimed)
 {
 	struct stat st;
 	char name[32];
 	uint64_t i;
+	int fd;
 
 	if (f->n_chunks > MAX_COUNTED) {
 		f->cbytes += claimed > 0 ? (uint64_t)claimed : 0;
 		return;
 	}
-	for (i = 0; i < f->n_chunks; i++) {
+	fd = bfs_fd_take(data);
+	for (i = 0; i < f->n_chunks && fd >= 0; i++) {
 		snprintf(name, sizeof(name), CHUNK_NAME, i);
-		if (!fstatat(datafd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		if (!fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISREG(st.st_mode))
 			f->cbytes += (uint64_t)st.st_size;
 	}
+	if (fd >= 0)
+		bfs_fd_give(data);
 }
 
-static enum bfs_err open_meta(struct bfs_frame *f, int metafd,
-			      struct bfs_diag *diag)
+static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
 {
 	const struct column *c = f->priv;
 	struct json_object *sizes = NULL, *storage = NULL;
@@ -263,10 +269,10 @@ static enum bfs_err open_meta(struct bfs_frame *f, int metafd,
 	enum bfs_err err;
 
 	f->cbytes = 0;
-	err = read_json(f, metafd, "sizes", &sizes, &why);
+	err = read_json(f, c->meta, "sizes", &sizes, &why);
 	err = bfs_frame_settle(f, err, &why, diag);
 	if (err == BFS_OK) {
-		err = read_json(f, metafd, "storage", &storage, &why);
+		err = read_json(f, c->meta, "storage", &storage, &why);
 		err = bfs_frame_settle(f, err, &why, diag);
 	}
 	if (err == BFS_OK && sizes && storage) {
@@ -276,7 +282,7 @@ static enum bfs_err open_meta(struct bfs_frame *f, int metafd,
 					  take_int(storage, "chunklen"),
 					  &why);
 		err = bfs_frame_settle(f, err, &why, diag);
-		count_stored(f, c->datafd, take_int(sizes, "cbytes"));
+		count_stored(f, c->data, take_int(sizes, "cbytes"));
 		bfs_meta_check_linear(f);
 	}
 	json_object_put(sizes);
@@ -289,26 +295,21 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 {
 	struct column *c = bfs_zalloc(1, sizeof(*c));
 	enum bfs_err err;
-	int metafd;
 
 	(void)name;
 	if (!c)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	bfs_openfiles_init(&c->files);
-	c->datafd = open_below(f->dirfd, "data");
 	f->priv = c;
-	metafd = open_below(f->dirfd, "meta");
-	if (c->datafd < 0 || metafd < 0) {
-		if (metafd >= 0)
-			close(metafd);
+	c->data = bfs_below_dir(f->dir, "data");
+	c->meta = bfs_below_dir(f->dir, "meta");
+	if (!c->data || !c->meta)
 		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
 				"the column is no longer there");
-	}
-	err = open_meta(f, metafd, diag);
+	err = open_meta(f, diag);
 	/* Whatever is wrong with them, the source is one of the side files. */
 	if (err == BFS_OK && !f->source)
-		err = bfs_source_member(metafd, "storage", &f->source, diag);
-	close(metafd);
+		err = bfs_below_file(c->meta, "storage", &f->source, diag);
 	return err == BFS_OK ? add_attrs(f, diag) : err;
 }
 
@@ -336,7 +337,7 @@ static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
 	char name[32];
 
 	snprintf(name, sizeof(name), CHUNK_NAME, span_->file);
-	return bfs_openfiles_get(&c->files, c->datafd, span_->file, name,
+	return bfs_openfiles_get(&c->files, c->data, span_->file, name,
 				 ret_source, diag);
 }
 
@@ -347,8 +348,8 @@ static void close_column(struct bfs_frame *f)
 	if (!c)
 		return;
 	bfs_openfiles_release(&c->files);
-	if (c->datafd >= 0)
-		close(c->datafd);
+	bfs_fd_unref(c->data);
+	bfs_fd_unref(c->meta);
 	bfs_free(c);
 }
 

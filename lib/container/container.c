@@ -11,6 +11,7 @@
 #include "container/nametree.h"
 #include "mem.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -114,8 +115,15 @@ enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 	if (!frame)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
-	frame->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
-	if (frame->dirfd < 0)
+	do {
+		frame->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	} while (frame->dirfd < 0 && bfs_fd_may_retry(errno));
+	if (frame->dirfd >= 0)
+		frame->dir = bfs_fd_new(frame->dirfd);
+	if (frame->dirfd >= 0 && !frame->dir) {
+		close(frame->dirfd);
+		err = bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	} else if (frame->dirfd < 0)
 		err = bfs_fail(diag, BFS_ERR_IO, 0,
 			       "the directory cannot be opened again");
 	else
@@ -181,10 +189,18 @@ void bfs_frame_close(struct bfs_frame *frame)
 	bfs_free(frame->array.dtype);
 	bfs_free(frame->starts);
 	bfs_source_unref(frame->source);
-	if (frame->dirfd >= 0)
-		close(frame->dirfd);
+	bfs_fd_unref(frame->dir);
 	pthread_mutex_destroy(&frame->sizes_lock);
 	bfs_free(frame);
+}
+
+bool bfs_frame_set_how(struct bfs_frame *frame, const struct bfs_fd_how *how)
+{
+	if (!frame->dir)
+		return bfs_source_set_how(frame->source, how);
+	frame->dirfd = -1;
+	bfs_fd_set_how(frame->dir, how);
+	return true;
 }
 
 void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why)

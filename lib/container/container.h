@@ -76,7 +76,8 @@ struct bfs_container {
 struct bfs_frame {
 	const struct bfs_container *ops;
 	struct bfs_source *source;	/* the container's own bytes */
-	int dirfd;			/* owned, of a directory; else -1 */
+	struct bfs_fd *dir;		/* of a directory; else NULL */
+	int dirfd;			/* the same, while it is opened */
 	void *priv;			/* the row's own */
 	const char *format;		/* shown to users */
 	char format_detail[48];		/* "2, contiguous", may be empty */
@@ -149,6 +150,10 @@ const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 bool bfs_container_is_short(struct bfs_source *source, const char *name);
 /* The row that takes this directory, or NULL. */
 const struct bfs_container *bfs_container_probe_dir(int dirfd);
+/* Tells how the frame's file or directory is opened again, whose descriptor
+ * may be let go from then on; how->arg is taken over. False where there is
+ * none (memory, a window of a file). Before the frame is shared. */
+bool bfs_frame_set_how(struct bfs_frame *frame, const struct bfs_fd_how *how);
 /* Opens a directory container (ops NULL: probes itself). dirfd is copied. */
 enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 				struct bfs_frame **ret_frame,

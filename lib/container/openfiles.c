@@ -5,6 +5,8 @@
  */
 #include "container/openfiles.h"
 
+#include "source/below.h"
+
 #include <stddef.h>
 
 void bfs_openfiles_init(struct bfs_openfiles *files)
@@ -50,15 +52,16 @@ static void keep_open(struct bfs_openfiles *files, uint64_t number,
 	bfs_source_unref(old);
 }
 
-enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files, int dirfd,
-			       uint64_t number, const char *name,
+enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
+			       struct bfs_fd *dir, uint64_t number,
+			       const char *name,
 			       struct bfs_source **ret_source,
 			       struct bfs_diag *diag)
 {
 	struct bfs_source *found = find_open(files, number);
 
 	if (!found) {
-		BFS_TRY(bfs_source_member(dirfd, name, &found, diag));
+		BFS_TRY(bfs_below_file(dir, name, &found, diag));
 		keep_open(files, number, found);
 	}
 	*ret_source = found;

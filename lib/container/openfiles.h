@@ -27,8 +27,9 @@ void bfs_openfiles_init(struct bfs_openfiles *files);
 void bfs_openfiles_release(struct bfs_openfiles *files);
 
 /* File `number` of a directory, called `name` there, referenced. */
-enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files, int dirfd,
-			       uint64_t number, const char *name,
+enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
+			       struct bfs_fd *dir, uint64_t number,
+			       const char *name,
 			       struct bfs_source **ret_source,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -13,6 +13,7 @@
 
 #include "bytes.h"
 #include "mem.h"
+#include "source/below.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ static enum bfs_err open_dir(struct bfs_frame *f, const char *name,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	bfs_openfiles_init(files);
 	f->priv = files;
-	BFS_TRY(bfs_source_member(f->dirfd, INDEX_NAME, &f->source, diag));
+	BFS_TRY(bfs_below_file(f->dir, INDEX_NAME, &f->source, diag));
 	BFS_TRY(bfs_b2frame_open(f, true, diag));
 	f->cbytes += f->data_len;
 	return BFS_OK;
@@ -81,7 +82,7 @@ static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
 	char name[24];
 
 	snprintf(name, sizeof(name), "%08" PRIX64 ".chunk", span_->file);
-	return bfs_openfiles_get(f->priv, f->dirfd, span_->file, name,
+	return bfs_openfiles_get(f->priv, f->dir, span_->file, name,
 				 ret_source, diag);
 }
 

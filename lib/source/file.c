@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "call.h"
 #include "mem.h"
+#include "source/fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 
 struct file {
 	struct bfs_source base;
-	int fd;
+	struct bfs_fd *fd;
 };
 
 static struct bfs_source_id identify(const struct stat *st)
@@ -33,30 +34,45 @@ static struct bfs_source_id identify(const struct stat *st)
 	return id;
 }
 
+/* Opening the file once more failed. */
+static enum bfs_err lost(int error, struct bfs_diag *diag)
+{
+	if (error == EMFILE || error == ENFILE || error == ENOMEM)
+		return bfs_fail(diag, BFS_ERR_IO, 0, "open: %s",
+				strerrordesc_np(error));
+	return bfs_fail(diag, BFS_ERR_CHANGED, 0, "the file is no longer to "
+			"be found where it was: %s", strerrordesc_np(error));
+}
+
 static enum bfs_err check_file(struct bfs_source *s, struct bfs_diag *diag)
 {
+	struct bfs_fd *held = ((struct file *)s)->fd;
+	int fd = bfs_fd_take(held), error;
 	struct bfs_source_id id;
 	struct stat st;
 
-	if (fstat(((struct file *)s)->fd, &st) < 0)
+	if (fd < 0)
+		return lost(-fd, diag);
+	error = fstat(fd, &st) < 0 ? errno : 0;
+	bfs_fd_give(held);
+	if (error)
 		return bfs_fail(diag, BFS_ERR_IO, 0, "fstat: %s",
-				strerrordesc_np(errno));
+				strerrordesc_np(error));
 	id = identify(&st);
-	if (id.len != s->id.len || id.mtime_ns != s->id.mtime_ns)
+	if (!bfs_source_same(&id, &s->id))
 		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
 				"the file was written to since it was opened");
 	return BFS_OK;
 }
 
-static enum bfs_err read_file(struct bfs_source *s, uint64_t off, void *buf,
-			      size_t len, struct bfs_diag *diag)
+static enum bfs_err read_fd(int fd, uint64_t off, void *buf, size_t len,
+			    struct bfs_diag *diag)
 {
-	struct file *f = (struct file *)s;
 	uint8_t *to = buf;
 
 	BFS_TRY(bfs_call_spend(len, "reading", diag));
 	while (len > 0) {
-		ssize_t n = pread(f->fd, to, len, (off_t)off);
+		ssize_t n = pread(fd, to, len, (off_t)off);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -74,15 +90,34 @@ static enum bfs_err read_file(struct bfs_source *s, uint64_t off, void *buf,
 	return BFS_OK;
 }
 
+static enum bfs_err read_file(struct bfs_source *s, uint64_t off, void *buf,
+			      size_t len, struct bfs_diag *diag)
+{
+	struct bfs_fd *held = ((struct file *)s)->fd;
+	int fd = bfs_fd_take(held);
+	enum bfs_err err;
+
+	if (fd < 0)
+		return lost(-fd, diag);
+	err = read_fd(fd, off, buf, len, diag);
+	bfs_fd_give(held);
+	return err;
+}
+
 static void will_need_file(struct bfs_source *s, uint64_t off, uint64_t len)
 {
-	posix_fadvise(((struct file *)s)->fd, (off_t)off, (off_t)len,
-		      POSIX_FADV_WILLNEED);
+	struct bfs_fd *held = ((struct file *)s)->fd;
+	int fd = bfs_fd_take(held);
+
+	if (fd < 0)
+		return;
+	posix_fadvise(fd, (off_t)off, (off_t)len, POSIX_FADV_WILLNEED);
+	bfs_fd_give(held);
 }
 
 static void close_file(struct bfs_source *s)
 {
-	close(((struct file *)s)->fd);
+	bfs_fd_unref(((struct file *)s)->fd);
 	bfs_free(s);
 }
 
@@ -112,12 +147,24 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
 	f->base.len = (uint64_t)st.st_size;
 	f->base.id = identify(&st);
 	f->base.refs = 1;
-	f->fd = fd;
+	f->fd = bfs_fd_new(fd);
+	if (!f->fd) {
+		bfs_free(f);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	}
 	/* Blocks are asked for by what a reader needs; the kernel's guess
 	 * would only read more. */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	*ret_source = &f->base;
 	return BFS_OK;
+}
+
+bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how)
+{
+	if (s->ops != &file_ops)
+		return false;
+	bfs_fd_set_how(((struct file *)s)->fd, how);
+	return true;
 }
 
 enum bfs_err bfs_source_member(int dirfd, const char *name,
@@ -131,8 +178,10 @@ enum bfs_err bfs_source_member(int dirfd, const char *name,
 		return bfs_fail(diag, BFS_ERR_INVALID, 0,
 				"a member's name has a slash");
 	/* Not blocking: a FIFO in its place must not hold us up. */
-	fd = openat(dirfd, name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	do {
+		fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					 O_NOCTTY | O_CLOEXEC);
+	} while (fd < 0 && bfs_fd_may_retry(errno));
 	if (fd < 0)
 		return bfs_fail(diag, errno == ENOENT || errno == ELOOP ?
 				BFS_ERR_CORRUPT : BFS_ERR_IO, 0, "%s: %s",

@@ -10,6 +10,7 @@
 #define BFS_SOURCE_H
 
 #include "err.h"
+#include "source/fds.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,6 +58,11 @@ struct bfs_source {
 /* A regular file by descriptor; the source owns fd from success on. */
 enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Tells how a file's descriptor is opened again, so that it may be let go
+ * between reads; how->arg is taken over. False for what is no file itself.
+ * Before the source is shared. */
+bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how);
 
 /* A regular file of a directory by name, which must not be a symlink and
  * must not contain '/'. */

@@ -7,6 +7,7 @@ started are ended, by their number.
 """
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -78,9 +79,11 @@ def raw_unmount(path):
 
 
 class Mount:
-    """A mount in the foreground, whose process we know."""
+    """A mount in the foreground, whose process we know. files: its soft and
+    its hard limit of descriptors."""
 
-    def __init__(self, work, source, *options, user=None, point=None):
+    def __init__(self, work, source, *options, user=None, point=None,
+                 files=None):
         self.point = point or tempfile.mkdtemp(prefix="mnt.", dir=work)
         if user is not None and point is None and os.geteuid() == 0:
             os.chown(self.point, user, user)
@@ -88,6 +91,9 @@ class Mount:
         more = {}
         if user is not None and os.geteuid() == 0:
             more.update(user=user, group=user, extra_groups=[])
+        if files is not None:
+            more.update(preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_NOFILE, files))
         # What was written to in this moment would be opened twice.
         time.sleep(0.05)
         ready, told = os.pipe()

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * below.c - the way to a file is its directory and its name in it. What is
+ * found there is held against what was there.
+ */
+#include "source/below.h"
+
+#include "mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+/* A FIFO in its place must not hold us up. */
+#define FILE_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+struct way {
+	struct bfs_fd *dir;
+	struct bfs_source_id id;
+	bool is_dir;
+	char name[];
+};
+
+static bool is_same(const struct way *way, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || (uint64_t)st.st_dev != way->id.dev ||
+	    (uint64_t)st.st_ino != way->id.ino)
+		return false;
+	/* A directory's time is not that of what is in it. */
+	return way->is_dir ||
+	       ((uint64_t)st.st_size == way->id.len &&
+		(int64_t)st.st_mtim.tv_sec * 1000000000 +
+		st.st_mtim.tv_nsec == way->id.mtime_ns);
+}
+
+static int go(void *arg)
+{
+	const struct way *way = arg;
+	int dirfd = bfs_fd_take(way->dir), fd, error;
+
+	if (dirfd < 0)
+		return dirfd;
+	fd = openat(dirfd, way->name, way->is_dir ? DIR_FLAGS : FILE_FLAGS);
+	error = errno;
+	bfs_fd_give(way->dir);
+	if (fd < 0)
+		return -error;
+	if (is_same(way, fd))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static void forget(void *arg)
+{
+	struct way *way = arg;
+
+	bfs_fd_unref(way->dir);
+	bfs_free(way);
+}
+
+static struct way *remember(struct bfs_fd *dir, const char *name)
+{
+	size_t len = strlen(name) + 1;
+	struct way *way = bfs_zalloc(1, offsetof(struct way, name) + len);
+
+	if (!way)
+		return NULL;
+	memcpy(way->name, name, len);
+	way->dir = bfs_fd_ref(dir);
+	return way;
+}
+
+static struct bfs_fd_how how_of(struct way *way)
+{
+	return (struct bfs_fd_how){ go, forget, way };
+}
+
+struct bfs_fd *bfs_below_dir(struct bfs_fd *dir, const char *name)
+{
+	struct way *way = remember(dir, name);
+	struct bfs_fd_how how = how_of(way);
+	struct bfs_fd *f = NULL;
+	struct stat st;
+	int dirfd, fd = -1;
+
+	if (!way)
+		return NULL;
+	way->is_dir = true;
+	dirfd = bfs_fd_take(dir);
+	if (dirfd >= 0) {
+		do {
+			fd = openat(dirfd, name, DIR_FLAGS);
+		} while (fd < 0 && bfs_fd_may_retry(errno));
+		bfs_fd_give(dir);
+	}
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		f = bfs_fd_new(fd);
+	if (f) {
+		way->id.dev = (uint64_t)st.st_dev;
+		way->id.ino = (uint64_t)st.st_ino;
+		bfs_fd_set_how(f, &how);
+		return f;
+	}
+	if (fd >= 0)
+		close(fd);
+	forget(way);
+	return NULL;
+}
+
+enum bfs_err bfs_below_file(struct bfs_fd *dir, const char *name,
+			    struct bfs_source **ret_source,
+			    struct bfs_diag *diag)
+{
+	struct way *way = remember(dir, name);
+	struct bfs_fd_how how = how_of(way);
+	struct bfs_source *source;
+	enum bfs_err err;
+	int dirfd;
+
+	if (!way)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	dirfd = bfs_fd_take(dir);
+	if (dirfd < 0) {
+		forget(way);
+		return bfs_fail(diag, dirfd == -ESTALE ? BFS_ERR_CHANGED :
+				BFS_ERR_IO, 0, "the directory: %s",
+				strerrordesc_np(-dirfd));
+	}
+	err = bfs_source_member(dirfd, name, &source, diag);
+	bfs_fd_give(dir);
+	if (err != BFS_OK) {
+		forget(way);
+		return err;
+	}
+	way->id = source->id;
+	bfs_source_set_how(source, &how);
+	*ret_source = source;
+	return BFS_OK;
+}
