@@ -29,6 +29,7 @@ struct opening {
 	uint8_t first[FIRST_READ];
 	size_t first_len;
 	struct bfs_chunk *chunk;
+	bool sized;			/* its container knows nbytes too */
 	struct bfs_diag *diag;
 };
 
@@ -193,6 +194,22 @@ static enum bfs_err mend_blocksize(struct opening *o)
 	drop_tables(o->chunk);
 	o->chunk->mem_len = sizeof(*o->chunk);
 	return read_starts(o);
+}
+
+/* The first block lies right behind the tables: where it does not, nbytes may
+ * tell of fewer blocks than there are. */
+static enum bfs_err check_first(const struct bfs_chunk *c, uint32_t tables_end,
+				struct bfs_diag *diag)
+{
+	uint32_t low = UINT32_MAX, k;
+
+	for (k = 0; k < c->head.n_blocks; k++)
+		low = (uint32_t)bfs_min(low, c->starts[k]);
+	if (low <= tables_end)
+		return BFS_OK;
+	return bfs_fail(diag, BFS_ERR_CORRUPT, c->head.header_len,
+			"the first block begins at %" PRIu32 ", the tables end "
+			"at %" PRIu32, low, tables_end);
 }
 
 static enum bfs_err read_dict(struct opening *o, uint32_t *ret_end)
@@ -365,6 +382,8 @@ static enum bfs_err open_blocks(struct opening *o)
 	BFS_TRY(read_dict(o, &tables_end));
 	if (c->head.kind == BFS_CHUNK_VLBLOCKS)
 		return open_vlblocks(o, tables_end);
+	if (!o->sized)
+		BFS_TRY(check_first(c, tables_end, o->diag));
 	return find_spans(c, tables_end, o->diag);
 }
 
@@ -452,7 +471,8 @@ enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
 			    struct bfs_chunk **ret_chunk,
 			    struct bfs_diag *diag)
 {
-	struct opening o = { .source = source, .off = off, .diag = diag };
+	struct opening o = { .source = source, .off = off, .diag = diag,
+			     .sized = want_nbytes != UINT32_MAX };
 	struct bfs_chunk_head head;
 	enum bfs_err err;
 

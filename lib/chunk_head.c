@@ -137,6 +137,11 @@ static enum bfs_err parse_special(unsigned type, struct bfs_chunk_head *h,
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 31,
 				"special kind %u does not exist", type);
 	h->kind = kinds[type];
+	if (h->kind != BFS_CHUNK_BLOCKS && h->kind != BFS_CHUNK_VALUE &&
+	    h->cbytes != h->header_len)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 12,
+				"a special chunk of %" PRIu32 " bytes",
+				h->cbytes);
 	if (h->kind == BFS_CHUNK_NAN &&
 	    ((h->typesize != 4 && h->typesize != 8) ||
 	     h->nbytes % h->typesize != 0))

@@ -7,6 +7,7 @@
  * start, codec of its time, and lengths that add up to the file's. See
  * docs/formats/barechunk.md.
  */
+#include "container/chainend.h"
 #include "container/container.h"
 #include "container/foreign.h"
 
@@ -121,12 +122,40 @@ static void set_facts(struct bfs_frame *f, const struct bfs_chunk_head *h)
 	f->has_defaults = true;
 }
 
+/* Bytes behind the last chunk: tolerated by the name, as long as they are
+ * not chunks that were lost. */
+static enum bfs_err check_left(struct bfs_frame *f, uint64_t last,
+			       struct bfs_diag *diag)
+{
+	uint64_t end = f->data_len, len = bfs_source_len(f->source);
+	struct bfs_span at = { .off = last, .avail = end - last };
+	struct bfs_chunk_head h;
+	struct bfs_diag why;
+	enum bfs_err err;
+
+	if (end == len)
+		return BFS_OK;
+	BFS_TRY(bfs_frame_peek(f, &at, &h, diag));
+	err = bfs_chainend_check(f->source, last, &h, &why);
+	if (bfs_err_passes(err)) {
+		if (diag)
+			*diag = why;
+		return err;
+	}
+	if (err != BFS_OK)
+		bfs_frame_doubt(f, &why);
+	bfs_fail(&why, BFS_ERR_CORRUPT, end,
+		 "%" PRIu64 " bytes are left over behind the chunk",
+		 len - end);
+	bfs_frame_blame(f, &why);
+	return BFS_OK;
+}
+
 static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
 				struct bfs_diag *diag)
 {
 	uint64_t len = bfs_source_len(f->source), end, nbytes, *offs;
 	struct bfs_chunk_head h;
-	struct bfs_diag why;
 
 	(void)name;
 	f->n_chunks = walk_chain(f->source, NULL, MAX_CHAIN, &end, &nbytes);
@@ -149,13 +178,7 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
 	set_facts(f, &h);
 	snprintf(f->format_detail, sizeof(f->format_detail), "version %u",
 		 h.version);
-	if (end < len) {
-		bfs_fail(&why, BFS_ERR_CORRUPT, end,
-			 "%" PRIu64 " bytes are left over behind the chunk",
-			 len - end);
-		bfs_frame_blame(f, &why);
-	}
-	return BFS_OK;
+	return check_left(f, offs[f->n_chunks - 1], diag);
 }
 
 static enum bfs_err span(struct bfs_frame *f, uint64_t n,

@@ -354,6 +354,10 @@ static enum bfs_err check_places(struct bfs_frame *f, uint64_t begin,
 		err = bfs_tiling_check(&tiling, why);
 	bfs_tiling_release(&tiling);
 	BFS_TRY(err);
+	if (f->n_chunks == 0 && begin != bfs_source_len(f->source))
+		return bfs_fail(why, BFS_ERR_CORRUPT, begin,
+				"%" PRIu64 " bytes of no chunk",
+				bfs_source_len(f->source) - begin);
 	return check_left(f, tiling.end, why);
 }
 

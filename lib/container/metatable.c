@@ -294,23 +294,65 @@ static enum bfs_err try_array(struct bfs_frame *frame,
 	return *ret_counts ? parse_array(frame, m, buf, diag) : BFS_OK;
 }
 
+static const char *const array_names[] = { "b2nd", "caterva" };
+
+/* Whether all but one byte of an array's name are there. */
+static bool is_misnamed(const struct bfs_meta *m)
+{
+	size_t n, i, n_wrong;
+
+	for (n = 0; n < BFS_ARRAY_LEN(array_names); n++) {
+		if (m->name_len != strlen(array_names[n]))
+			continue;
+		for (i = n_wrong = 0; i < m->name_len; i++)
+			n_wrong += m->name[i] != array_names[n][i];
+		if (n_wrong == 1)
+			return true;
+	}
+	return false;
+}
+
+/* A damaged name would turn an array into a frame of other bytes. */
+static enum bfs_err doubt_misnamed(struct bfs_frame *frame,
+				   struct bfs_diag *diag)
+{
+	struct bfs_diag why;
+	uint8_t head[5];
+	size_t i;
+
+	for (i = 0; i < frame->n_metas; i++) {
+		const struct bfs_meta *m = &frame->metas[i];
+
+		if (!is_misnamed(m) || m->len < sizeof(head))
+			continue;
+		BFS_TRY(bfs_source_read(frame->source, m->off, head,
+					sizeof(head), diag));
+		if (!begins_as_array(head, sizeof(head), false) &&
+		    !begins_as_array(head, sizeof(head), true))
+			continue;
+		bfs_fail(&why, BFS_ERR_CORRUPT, m->off,
+			 "the metalayer '%.31s' is one of an array", m->name);
+		bfs_frame_doubt(frame, &why);
+	}
+	return BFS_OK;
+}
+
 enum bfs_err bfs_metatable_array(struct bfs_frame *frame, struct bfs_diag *diag)
 {
-	static const char *const names[] = { "b2nd", "caterva" };
 	bool counts = false;
 	struct bfs_diag why;
 	enum bfs_err err;
 	size_t n, i;
 
-	for (n = 0; n < BFS_ARRAY_LEN(names); n++)
+	for (n = 0; n < BFS_ARRAY_LEN(array_names); n++)
 		for (i = 0; i < frame->n_metas && !counts; i++) {
 			const struct bfs_meta *m = &frame->metas[i];
 
-			if (m->name_len != strlen(names[n]) ||
-			    strcmp(m->name, names[n]))
+			if (m->name_len != strlen(array_names[n]) ||
+			    strcmp(m->name, array_names[n]))
 				continue;
 			err = try_array(frame, m, &counts, &why);
 			BFS_TRY(bfs_frame_settle(frame, err, &why, diag));
 		}
-	return BFS_OK;
+	return counts ? BFS_OK : doubt_misnamed(frame, diag);
 }

@@ -2,9 +2,10 @@
 /*
  * places.c - places of all stored chunks, sorted and compared.
  *
- * Entries that name one chunk are legal, and so are bytes that no entry
- * names. Both at once are what one changed entry leaves. A file of a sparse
- * frame holds the chunk of one entry.
+ * Several entries that name one chunk are legal, and so are bytes that no
+ * entry names. Both at once are damage, and so is one entry among others that
+ * names another one's chunk: a changed entry looks so. A file of a sparse frame
+ * holds the chunk of one entry.
  */
 #include "container/places.h"
 
@@ -70,25 +71,28 @@ static enum bfs_err covers_all(struct bfs_frame *f, const uint64_t *places,
 static enum bfs_err compare(struct bfs_frame *f, const uint64_t *places,
 			    uint64_t n, struct bfs_diag *why)
 {
-	enum bfs_err err;
+	uint64_t i, n_again = 0, place = 0;
+	enum bfs_err err = BFS_OK;
 	bool all = false;
-	uint64_t i;
 
 	for (i = 1; i < n; i++)
-		if (places[i] == places[i - 1])
-			break;
-	if (i >= n)
+		if (places[i] == places[i - 1]) {
+			place = places[i];
+			n_again++;
+		}
+	if (n_again == 0)
 		return BFS_OK;
 	if (f->ops->source)
 		return bfs_fail(why, BFS_ERR_CORRUPT, f->data_off,
 				"two entries of the index name file %" PRIu64,
-				places[i]);
-	err = covers_all(f, places, n, &all, why);
+				place);
+	if (n_again > 1)
+		err = covers_all(f, places, n, &all, why);
 	if (bfs_err_passes(err) || all)
 		return err;
 	return bfs_fail(why, BFS_ERR_CORRUPT, f->data_off + f->data_len,
-			"two entries of the index name the chunk at %" PRIu64
-			", and none names others", places[i]);
+			"two entries of the index name the chunk at %" PRIu64,
+			place);
 }
 
 static enum bfs_err look(struct bfs_frame *f, struct bfs_diag *why)

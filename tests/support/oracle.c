@@ -38,6 +38,7 @@ struct chunk {
 	uint32_t dict_len;
 	uint32_t tables_end;
 	uint32_t frame_typesize;
+	bool alone;		/* in no frame */
 	uint32_t *ends;		/* n_blocks: where each block's bytes end */
 	char *err;
 };
@@ -469,6 +470,11 @@ static enum oracle_verdict read_starts(struct chunk *c)
 		return BAD(c->err, "block %u starts at %u", k, start_of(c, k));
 	}
 	qsort(sorted, c->n_blocks, sizeof(*sorted), compare_u32);
+	/* Nobody but the chunk itself tells how many blocks it has. */
+	if (c->alone && !c->vl && sorted[0] != c->tables_end) {
+		free(sorted);
+		return BAD(c->err, "no block behind the tables");
+	}
 	c->ends = must_alloc(4 * (uint64_t)c->n_blocks);
 	for (k = 0; k < c->n_blocks; k++) {
 		uint32_t lo = 0, hi = c->n_blocks;
@@ -648,6 +654,8 @@ static enum oracle_verdict fill_special(const struct chunk *c,
 	const uint8_t *value = NULL;
 	size_t width = c->typesize;
 
+	if (c->special != VALUE && c->cbytes != 32)
+		return BAD(c->err, "a special chunk of %u bytes", c->cbytes);
 	if (c->special == ZEROS || c->special == UNINIT)
 		return ORACLE_GOOD;
 	if (c->special == VALUE) {
@@ -700,6 +708,7 @@ enum oracle_verdict oracle_chunk(const uint8_t *chunk, size_t len,
 	memset(ret, 0, sizeof(*ret));
 	err[0] = '\0';
 	c.frame_typesize = env ? env->typesize : 0;
+	c.alone = !env;
 	verdict = read_chunk(&c, len, ret);
 	free(c.ends);
 	if (verdict != ORACLE_GOOD)

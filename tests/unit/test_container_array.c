@@ -278,6 +278,17 @@ static void an_array_that_was_overwritten_is_refused(void **state)
 	free(meta.p);
 }
 
+static void array_whose_name_lost_a_byte_is_damage(void **state)
+{
+	struct build b = make_array(frames_array_meta, META);
+	uint8_t *name = memmem(b.p, b.len, "b2nd", 4);
+
+	(void)state;
+	assert_non_null(name);
+	name[2] = 'm';
+	expect_no_array(&b, "'b2md' is one of an array");
+}
+
 static void blocks_of_another_size_fail_in_their_chunk(void **state)
 {
 	struct build b = make_array(frames_array_meta, META);
@@ -471,6 +482,7 @@ int main(void)
 		T(empty_or_unknown_version_is_refused),
 		T(what_only_bears_the_name_is_somebodys_metadata),
 		T(an_array_that_was_overwritten_is_refused),
+		T(array_whose_name_lost_a_byte_is_damage),
 		T(blocks_of_another_size_fail_in_their_chunk),
 		T(a_draft_that_counts_six_elements_is_an_array),
 		T(dtype_that_is_nonsense_makes_items_opaque),
