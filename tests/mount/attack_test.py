@@ -4,7 +4,7 @@
 worst of them beside a good file.
 
 BLOSCFS_ATTACK=MUTANTS,BOMBS,WORST,READERS,SECONDS makes it as large as asked
-for; 150,15,10,4,60 unless given. Seconds end the first part.
+for; 150,15,10,4,20 unless given. Seconds end the first part.
 """
 import contextlib
 import errno
@@ -23,13 +23,13 @@ import samples
 from harness import Mount, equal
 
 MUTANTS, BOMBS, WORST, READERS, SECONDS = map(int, os.environ.get(
-    "BLOSCFS_ATTACK", "150,15,10,4,60").split(","))
+    "BLOSCFS_ATTACK", "150,15,10,4,20").split(","))
 LARGE = "BLOSCFS_ATTACK" in os.environ
 SANITIZED = bool(os.environ.get("BLOSCFS_SANITIZED"))
 MAX_MEMORY = 128
 OPTIONS = ("--cache_size=16M", f"--max_memory={MAX_MEMORY}M", "--views="
            "info,data,npy,chunks,meta,raw,lazy,blocks,zarr,table,map",
-           "--formats=all", "--log_level=crit")
+           "--formats=all", "--log_level=err")
 # What a name costs that the kernel remembers, with its node.
 NAME_BYTES = 350
 # A call that is given up must end; a request may decode for some time.
