@@ -25,7 +25,6 @@ from harness import Mount, equal
 MUTANTS, BOMBS, WORST, READERS, SECONDS = map(int, os.environ.get(
     "BLOSCFS_ATTACK", "150,15,10,4,20").split(","))
 LARGE = "BLOSCFS_ATTACK" in os.environ
-SANITIZED = bool(os.environ.get("BLOSCFS_SANITIZED"))
 MAX_MEMORY = 128
 OPTIONS = ("--cache_size=16M", f"--max_memory={MAX_MEMORY}M", "--views="
            "info,data,npy,chunks,meta,raw,lazy,blocks,zarr,table,map",
@@ -239,7 +238,8 @@ def gone(pid):
 def check_calls(board, readers, killed, names):
     """Ends who is in one call for too long, which must be possible."""
     for number, pid in list(readers.items()):
-        if board.busy_for(number) > CALL_SECONDS * (5 if SANITIZED else 1):
+        if board.busy_for(number) > CALL_SECONDS * (5 if harness.SANITIZED
+                                                    else 1):
             os.kill(pid, signal.SIGKILL)
             if not harness.wait_until(lambda: gone(pid), 20):
                 raise AssertionError(
@@ -316,7 +316,7 @@ def all_read_by_many(mount, made, content):
 def memory_is_within(mount):
     most, names = peak(mount), names_known(mount)
     print(f"# most memory {most >> 20} MiB of {MAX_MEMORY}, {names} names")
-    if not SANITIZED:
+    if not harness.SANITIZED:
         limit = (MAX_MEMORY + 32 << 20) + NAME_BYTES * names
         assert most < limit, (most, limit)
 
@@ -343,7 +343,7 @@ def worst_beside_good(mount, board, made, content):
             os.kill(pid, signal.SIGKILL)
     for pid in readers:
         assert harness.wait_until(lambda one=pid: gone_or_reaped(one), 20)
-    assert slowest < (1 if LARGE and not SANITIZED else 10), slowest
+    assert slowest < (1 if LARGE and not harness.SANITIZED else 10), slowest
 
 
 def gone_or_reaped(pid):

@@ -21,6 +21,8 @@ DATA = os.environ.get("TEST_DATA_DIR", os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "data"))
 SCRIPT_SECONDS = 110
 NOBODY = 65534
+# Whether the program runs under a sanitizer, which costs memory and time.
+SANITIZED = bool(os.environ.get("BLOSCFS_SANITIZED"))
 WORK = []
 
 
