@@ -50,6 +50,7 @@ static enum check_verdict verdict_of(enum bloscfs_err err)
 	case BLOSCFS_ERR_CHANGED:
 	case BLOSCFS_ERR_CANCELLED:
 	case BLOSCFS_ERR_TOO_MUCH:
+	case BLOSCFS_ERR_NO_FILES:
 		return CHECK_UNREADABLE;
 	case BLOSCFS_ERR_NOT_FORMAT:
 	case BLOSCFS_ERR_TRUNCATED:
@@ -470,6 +471,7 @@ static void check_store(struct subject *s, bool containers)
 static void check_container(struct subject *s)
 {
 	struct bloscfs_diag why = { .chunk = -1 };
+	uint64_t mark = bloscfs_mark();
 	enum bloscfs_err err = bloscfs_access(s->file, &s->root, &why);
 
 	note_entry(s, err, "", &why);
@@ -483,6 +485,8 @@ static void check_container(struct subject *s)
 			check_all_chunks(s);
 		}
 		check_store(s, false);
+		/* Entries may have been missed, and sizes be wrong. */
+		note_entry(s, bloscfs_met(mark, &why), "", &why);
 	}
 	put_line(s);
 	if (err == BLOSCFS_OK)

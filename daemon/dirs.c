@@ -278,7 +278,7 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 {
 	struct fuse_entry_param param = { 0 };
 	const struct frame *frame = handle->frame;
-	uint64_t id = 0, ino = 0;
+	uint64_t id = 0, ino = 0, mark = bloscfs_mark();
 
 	entry->number = bloscfs_node_id(frame->file, &entry->node);
 	entry->version = frame->version;
@@ -290,6 +290,11 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 	bloscfs_stat(frame->file, &entry->node, &entry->attr);
 	if (work_is_void())
 		return;
+	/* What cannot be told now is for the one who looks it up. */
+	if (bloscfs_met(mark, NULL) != BLOSCFS_OK) {
+		add_plain_entry(list, handle, name, entry, next);
+		return;
+	}
 	if (tree_enter_entry(&daemon->tree, handle->node, name, entry, &id,
 			     &ino) == 0)
 		reply_param(daemon, id, &param);
@@ -299,15 +304,18 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 	reply_list_add(list, name, &param, next);
 }
 
-static void list_frame(struct daemon *daemon, struct listing *list,
-		       const struct handle *handle, off_t off)
+/* 0 or -errno. A name that cannot be told now comes with the next call, or
+ * not at all: a listing is never shorter than it is. */
+static int list_frame(struct daemon *daemon, struct listing *list,
+		      const struct handle *handle, off_t off)
 {
 	static const char *const dots[] = { ".", ".." };
 	struct bloscfs_node dir = handle_entry(handle->node);
 	char name[BLOSCFS_NAME_MAX + 1];
 	struct src_stat st;
 	struct entry entry;
-	uint64_t ino;
+	uint64_t ino, mark = bloscfs_mark();
+	int status;
 	bool open;
 
 	/* Owner and rights are those of now. */
@@ -315,18 +323,22 @@ static void list_frame(struct daemon *daemon, struct listing *list,
 		  &open);
 	for (; off < 2; off++) {
 		if (!reply_list_fits(list, dots[off]))
-			return;
+			return 0;
 		add_dots(daemon, list, handle->node, dots[off], off + 1);
 	}
 	while (bloscfs_list(handle->frame->file, &dir, (uint64_t)off - 2,
-			    name, &entry.node)) {
+			    name, &entry.node) &&
+	       bloscfs_met(mark, NULL) == BLOSCFS_OK) {
 		if (work_is_void() || !reply_list_fits(list, name))
-			return;
+			return 0;
 		off++;
 		if (!control_is(handle->node, name))
 			add_frame_entry(daemon, list, handle, &st, name,
 					&entry, off);
+		mark = bloscfs_mark();
 	}
+	status = -bloscfs_err_errno(bloscfs_met(mark, NULL));
+	return list->len ? 0 : status;
 }
 
 /* Names alone: looking one up takes a snapshot. */
@@ -361,7 +373,7 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	list.link = plus && wants_nodes(daemon, handle);
 	if (!status && handle->frame) {
 		if (off >= 0)
-			list_frame(daemon, &list, handle, off);
+			status = list_frame(daemon, &list, handle, off);
 	} else if (!status && handle->node->kind == NODE_CONTROL) {
 		if (off >= 0)
 			list_control(daemon, &list, handle, off);

@@ -146,24 +146,27 @@ int look_again(struct daemon *daemon, struct node *node,
 	return 0;
 }
 
-/* Whether a container of a file that was written to since we mounted, and
- * moments ago, ends too early: then it is on its way here. */
-static bool is_arriving(struct daemon *daemon, int dir_fd, const char *name,
-			const struct src_stat *st)
+/* 1 where a container of a file that was written to since we mounted, and
+ * moments ago, ends too early: then it is on its way here. Else 0 or
+ * -errno. */
+static int is_arriving(struct daemon *daemon, int dir_fd, const char *name,
+		       const struct src_stat *st)
 {
+	uint64_t mark = bloscfs_mark();
 	struct src_stat opened;
 	bool is_short;
-	int fd;
+	int fd, status;
 
 	if (!S_ISREG(st->mode) || st->mtime_sec <= daemon->started ||
 	    time(NULL) - st->mtime_sec > ARRIVAL_SECONDS)
-		return false;
+		return 0;
 	fd = src_open_file(&daemon->src, dir_fd, name, &opened);
 	if (fd < 0)
-		return false;
+		return fd;
 	is_short = bloscfs_is_short(fd, name);
 	close(fd);
-	return is_short;
+	status = -bloscfs_err_errno(bloscfs_met(mark, NULL));
+	return status ? status : is_short;
 }
 
 /* A plain file may be a container that we may not read: what has the name of
@@ -231,9 +234,13 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 		return -ENOENT;
 	if (kind == SRC_PLAIN)
 		note_unreadable(daemon, parent, dir_fd, name);
-	if (kind == SRC_FRAME && !(has && known_kind == NODE_FRAME) &&
-	    is_arriving(daemon, dir_fd, name, &now))
-		kind = SRC_PLAIN;
+	if (kind == SRC_FRAME && !(has && known_kind == NODE_FRAME)) {
+		status = is_arriving(daemon, dir_fd, name, &now);
+		if (status < 0)
+			return status;
+		if (status)
+			kind = SRC_PLAIN;
+	}
 	if (work_is_void())
 		return -EINTR;
 	*ret_kind = node_kind_of(kind);
@@ -276,12 +283,13 @@ void look_tell_status(const char *path, struct bloscfs_file *file)
 {
 	char quoted[512];
 	struct bloscfs_diag why = { .chunk = -1 };
+	uint64_t mark = bloscfs_mark();
+	enum bloscfs_status status = bloscfs_file_status(file, &why);
 
-	enum bloscfs_status is = bloscfs_file_status(file, &why);
-
-	if (work_is_void())
+	/* Nothing is known then; whoever asks is told. */
+	if (bloscfs_met(mark, NULL) != BLOSCFS_OK)
 		return;
-	switch (is) {
+	switch (status) {
 	case BLOSCFS_GOOD:
 		log_msg(LEVEL_INFO, "%s: opened",
 			log_quote(quoted, sizeof(quoted), path));
@@ -386,10 +394,12 @@ static bool is_being_written(struct daemon *daemon, const char *path,
 			     const struct opened *opened)
 {
 	const struct timespec moment = { .tv_nsec = WRITER_NS };
+	uint64_t mark = bloscfs_mark();
 	struct src_stat now;
 
 	if (!opened->hot ||
-	    bloscfs_file_status(opened->file, NULL) != BLOSCFS_DAMAGED)
+	    bloscfs_file_status(opened->file, NULL) != BLOSCFS_DAMAGED ||
+	    bloscfs_met(mark, NULL) != BLOSCFS_OK)
 		return false;
 	nanosleep(&moment, NULL);
 	return src_stat(&daemon->src, -1, path, &now) ||

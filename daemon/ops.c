@@ -60,7 +60,8 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 			   const struct src_stat *st, bool open, uint64_t ino,
 			   struct stat *attr)
 {
-	struct bloscfs_attr entry = tree_entry_attr(&daemon->tree, node);
+	struct bloscfs_attr entry = tree_entry_attr(&daemon->tree, node), now;
+	uint64_t mark = bloscfs_mark();
 	struct frame *frame;
 	int status = 0;
 
@@ -68,11 +69,13 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 		status = node->entry.keeps ?
 			 look_frame(daemon, node, &frame) : -ESTALE;
 		if (!status) {
-			bloscfs_stat(frame->file, &node->entry.node, &entry);
-			if (work_is_void())
-				status = -EINTR;
-			else
+			bloscfs_stat(frame->file, &node->entry.node, &now);
+			status = work_is_void() ? -EINTR :
+				 -bloscfs_err_errno(bloscfs_met(mark, NULL));
+			if (!status) {
+				entry = now;
 				tree_note_attr(&daemon->tree, node, &entry);
+			}
 			tree_put_frame(&daemon->tree, frame);
 		}
 	}
@@ -156,20 +159,42 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 	return 0;
 }
 
+static void tell_failure(const struct daemon *daemon, struct node *node,
+			 const char *deed, int error,
+			 const struct bloscfs_diag *why)
+{
+	struct node *container = tree_container(node);
+	char path[PATH_MAX], inner[PATH_MAX], what[PATH_MAX + 64];
+
+	look_name(daemon, container, path);
+	if (tree_path(node, inner, sizeof(inner)))
+		strcpy(inner, "?");
+	else if (container->parent)
+		memmove(inner, inner + strlen(path) + 1,
+			strlen(inner + strlen(path) + 1) + 1);
+	snprintf(what, sizeof(what), "%s of %s failed", deed, inner);
+	/* A changed source is nobody's fault. */
+	log_fault(error == ESTALE ? LEVEL_WARN : LEVEL_ERR, path, what, error,
+		  why);
+}
+
 static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 			   const char *name, struct fuse_entry_param *param)
 {
 	struct bloscfs_node dir = handle_entry(parent);
+	struct bloscfs_diag why = { .chunk = -1 };
 	struct entry entry;
 	struct frame *frame;
 	struct src_stat st;
-	uint64_t id, ino, container_ino;
+	uint64_t id, ino, container_ino, mark;
+	enum bloscfs_err err;
 	bool open;
 	int status = look_frame(daemon, parent, &frame);
 
 	if (status)
 		return status;
 	status = -ENOENT;
+	mark = bloscfs_mark();
 	if (bloscfs_lookup(frame->file, &dir, name, &entry.node)) {
 		bloscfs_stat(frame->file, &entry.node, &entry.attr);
 		status = work_is_void() ? -EINTR : 0;
@@ -179,9 +204,15 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 					       &entry.node);
 		entry.version = frame->version;
 		entry.keeps = bloscfs_keeps(frame->file, &entry.node);
+	}
+	err = work_is_void() ? BLOSCFS_OK : bloscfs_met(mark, &why);
+	if (err != BLOSCFS_OK) {
+		status = -bloscfs_err_errno(err);
+		tell_failure(daemon, parent, "lookup", -status, &why);
+	}
+	if (!status)
 		status = tree_enter_entry(&daemon->tree, parent, name, &entry,
 					  &id, &ino);
-	}
 	if (!status) {
 		/* Owner and rights may have changed since it was opened. */
 		tree_stat(&daemon->tree, tree_container(parent), &st,

@@ -153,35 +153,45 @@ static void convert(struct src_stat *to, const struct stat *from)
 	};
 }
 
-/* Whether dir_fd holds a regular file of that name. */
-static bool stat_below(const struct src *src, int dir_fd, const char *name,
-		       struct stat *ret_stat)
+/* What passes, and says nothing about whether a file is there. */
+static bool is_of_the_moment(int error)
 {
-	int fd = src_at(src, dir_fd, name, O_PATH);
-	bool found = fd >= 0 && fstat(fd, ret_stat) == 0 &&
-		     S_ISREG(ret_stat->st_mode);
+	return error == -EIO || error == -ENOMEM || error == -EMFILE ||
+	       error == -ENFILE || error == -EINTR || error == -ESTALE;
+}
 
-	if (fd >= 0)
+/* 1 where dir_fd holds a regular file of that name, else 0; or -errno where
+ * that cannot be told now. */
+static int stat_below(const struct src *src, int dir_fd, const char *name,
+		      struct stat *ret_stat)
+{
+	int fd = src_at(src, dir_fd, name, O_PATH), status = fd;
+
+	if (fd >= 0) {
+		status = fstat(fd, ret_stat) < 0 ? -errno :
+			 S_ISREG(ret_stat->st_mode);
 		close(fd);
-	return found;
+	}
+	return status >= 0 || is_of_the_moment(status) ? status : 0;
 }
 
 /* The file that a directory must have to be a container. */
-static void add_index(const struct src *src, struct src_stat *to, int dir_fd)
+static int add_index(const struct src *src, struct src_stat *to, int dir_fd)
 {
 	const char *name;
+	int found = 0;
 	struct stat st;
 	size_t i;
 
-	for (i = 0; (name = bloscfs_dir_index(i)); i++)
-		if (stat_below(src, dir_fd, name, &st))
-			break;
-	if (!name)
-		return;
+	for (i = 0; !found && (name = bloscfs_dir_index(i)); i++)
+		found = stat_below(src, dir_fd, name, &st);
+	if (found <= 0)
+		return found;
 	to->index_mode = st.st_mode;
 	to->size = (uint64_t)st.st_size;
 	to->mtime_sec = st.st_mtim.tv_sec;
 	to->mtime_nsec = (uint32_t)st.st_mtim.tv_nsec;
+	return 0;
 }
 
 /* What an open descriptor is. */
@@ -193,9 +203,7 @@ static int stat_fd(const struct src *src, int fd,
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	convert(ret_stat, &st);
-	if (S_ISDIR(st.st_mode))
-		add_index(src, ret_stat, fd);
-	return 0;
+	return S_ISDIR(st.st_mode) ? add_index(src, ret_stat, fd) : 0;
 }
 
 /* A mount of bloscfs is not asked who it is: an empty folder of those who own

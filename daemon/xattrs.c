@@ -89,6 +89,7 @@ static bool run_get(struct daemon *daemon, struct task *task)
 	struct asking asking;
 	const char *have;
 	size_t len = 0, i;
+	uint64_t mark;
 	int status = judge_name(daemon, name);
 
 	if (!status)
@@ -99,15 +100,19 @@ static bool run_get(struct daemon *daemon, struct task *task)
 		fuse_reply_err(task->req, -status);
 		return true;
 	}
+	mark = bloscfs_mark();
 	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &have,
 				  NULL, NULL); i++)
 		if (strcmp(have, name) == 0)
 			bloscfs_xattr(asking.frame->file, &asking.entry, i,
 				      &have, value, &len);
+	status = bloscfs_err_errno(bloscfs_met(mark, NULL));
 	give(daemon, &asking);
 	if (work_is_void())
 		return false;
-	if (len > 0)
+	if (status)
+		fuse_reply_err(task->req, status);
+	else if (len > 0)
 		send(task->req, value, len, task->len);
 	else
 		fuse_reply_err(task->req, ENODATA);
@@ -128,6 +133,7 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	struct asking asking;
 	const char *name;
 	size_t len = 1, i, n, used = 0;
+	uint64_t mark;
 	bool whole;
 	int status = take(daemon, task->id, &asking);
 
@@ -144,6 +150,7 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	/* A chunk is not looked at to say that it can be asked: ls -l wants
 	 * this list for each of a million. */
 	whole = asking.node->kind == NODE_FRAME;
+	mark = bloscfs_mark();
 	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &name,
 				  whole ? value : NULL, whole ? &len : NULL);
 	     i++) {
@@ -153,10 +160,14 @@ static bool run_list(struct daemon *daemon, struct task *task)
 		memcpy(list + used, name, n);
 		used += n;
 	}
+	status = bloscfs_err_errno(bloscfs_met(mark, NULL));
 	give(daemon, &asking);
 	if (work_is_void())
 		return false;
-	send(task->req, list, used, task->len);
+	if (status)
+		fuse_reply_err(task->req, status);
+	else
+		send(task->req, list, used, task->len);
 	return true;
 }
 

@@ -15,6 +15,7 @@
 #include "container/container.h"
 #include "filter/filter.h"
 #include "mem.h"
+#include "moment.h"
 #include "source/source.h"
 #include "view/file.h"
 #include "view/view.h"
@@ -45,7 +46,8 @@ SAME(BLOSCFS_ERR_CHANGED, BFS_ERR_CHANGED);
 SAME(BLOSCFS_ERR_INVALID, BFS_ERR_INVALID);
 SAME(BLOSCFS_ERR_CANCELLED, BFS_ERR_CANCELLED);
 SAME(BLOSCFS_ERR_TOO_MUCH, BFS_ERR_TOO_MUCH);
-SAME(BLOSCFS_ERR_TOO_MUCH + 1, BFS_N_ERRS);
+SAME(BLOSCFS_ERR_NO_FILES, BFS_ERR_NO_FILES);
+SAME(BLOSCFS_ERR_NO_FILES + 1, BFS_N_ERRS);
 SAME(BLOSCFS_GOOD, BFS_GOOD);
 SAME(BLOSCFS_DAMAGED, BFS_DAMAGED);
 SAME(BLOSCFS_UNSUPPORTED, BFS_UNSUPPORTED);
@@ -84,6 +86,30 @@ enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub)
 
 	return bfs_api_answer(bfs_fail(&own, BFS_ERR_INVALID, 0,
 			       "an argument is missing"), &own, pub);
+}
+
+bool bfs_api_again(struct bfs_turn *turn, uint64_t mark, enum bfs_err *err,
+		   struct bfs_diag *diag)
+{
+	if (*err != BFS_OK)
+		*err = bfs_moment_settle(mark, *err, diag);
+	if (!bfs_turn_again(turn, err, diag))
+		return false;
+	bfs_moment_forget(mark);
+	return true;
+}
+
+uint64_t bloscfs_mark(void)
+{
+	return bfs_moment_mark();
+}
+
+enum bloscfs_err bloscfs_met(uint64_t mark, struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+
+	return bfs_api_answer(bfs_moment_settle(mark, BFS_OK, &own), &own,
+			      diag);
 }
 
 /* ---- about this build ------------------------------------------------ */
@@ -375,8 +401,8 @@ static enum bfs_err open_source(int fd, struct bfs_source **ret_source,
 		copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	} while (copy < 0 && bfs_fd_may_retry(errno));
 	if (copy < 0)
-		return bfs_fail(diag, BFS_ERR_IO, 0,
-				"the file descriptor cannot be copied");
+		return bfs_source_errno(errno, "the file descriptor cannot be "
+					"copied", 0, diag);
 	err = bfs_source_file(copy, ret_source, diag);
 	if (err != BFS_OK)
 		close(copy);
@@ -386,6 +412,7 @@ static enum bfs_err open_source(int fd, struct bfs_source **ret_source,
 enum bloscfs_err bloscfs_probe(int fd, const char *name,
 			       const char **ret_format)
 {
+	uint64_t mark = bfs_moment_mark();
 	const struct bfs_container *ops;
 	struct bfs_source *source;
 	enum bfs_err err = open_source(fd, &source, NULL);
@@ -394,7 +421,7 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
 		return (enum bloscfs_err)err;
 	ops = bfs_container_probe(source, name);
 	bfs_source_unref(source);
-	err = bfs_call_settle(ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
+	err = bfs_moment_settle(mark, ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
 	if (err != BFS_OK)
 		return (enum bloscfs_err)err;
 	*ret_format = ops->name;
@@ -415,10 +442,11 @@ bool bloscfs_is_short(int fd, const char *name)
 
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 {
+	uint64_t mark = bfs_moment_mark();
 	const struct bfs_container *ops = bfs_container_probe_dir(dirfd);
 	enum bfs_err err;
 
-	err = bfs_call_settle(ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
+	err = bfs_moment_settle(mark, ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
 	if (err != BFS_OK)
 		return (enum bloscfs_err)err;
 	*ret_format = ops->name;
@@ -467,6 +495,7 @@ static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
 			      const char *name, struct bloscfs_file **ret_file,
 			      struct bfs_diag *diag)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_frame *frame;
 	struct bfs_turn turn;
 	enum bfs_err err;
@@ -476,7 +505,7 @@ static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
 		err = bfs_frame_open(source, name, NULL, &frame, diag);
 		if (err == BFS_OK)
 			err = wrap_frame(fs, frame, ret_file, diag);
-	} while (bfs_turn_again(&turn, &err, diag));
+	} while (bfs_api_again(&turn, mark, &err, diag));
 	bfs_turn_end(&turn);
 	return err;
 }
@@ -486,6 +515,7 @@ enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 				  struct bloscfs_diag *diag)
 {
 	struct bfs_diag own = { .chunk = -1 };
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_frame *frame;
 	struct bfs_turn turn;
 	enum bfs_err err;
@@ -497,7 +527,7 @@ enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 		err = bfs_frame_open_dir(dirfd, NULL, &frame, &own);
 		if (err == BFS_OK)
 			err = wrap_frame(fs, frame, ret_file, &own);
-	} while (bfs_turn_again(&turn, &err, &own));
+	} while (bfs_api_again(&turn, mark, &err, &own));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own, diag);
 }

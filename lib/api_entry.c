@@ -9,6 +9,7 @@
 #include "api_priv.h"
 
 #include "mem.h"
+#include "moment.h"
 #include "view/file.h"
 #include "view/view.h"
 #include "view/xattr.h"
@@ -28,11 +29,11 @@ static struct bloscfs_node pub_node(const struct bfs_place *place)
 }
 
 /* For calls that tell no reason: whether to do the work again. */
-static bool lacked(struct bfs_turn *turn, bool done)
+static bool lacked(struct bfs_turn *turn, uint64_t mark)
 {
-	enum bfs_err err = done ? BFS_OK : BFS_ERR_NOMEM;
+	enum bfs_err err = bfs_moment_settle(mark, BFS_OK, NULL);
 
-	return bfs_turn_again(turn, &err, NULL);
+	return bfs_api_again(turn, mark, &err, NULL);
 }
 
 /* ---- entries --------------------------------------------------------- */
@@ -59,6 +60,7 @@ bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		    const char *name, struct bloscfs_node *ret_node)
 {
 	struct bfs_place own = own_place(dir), found;
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_turn turn;
 	bool has;
 
@@ -66,7 +68,7 @@ bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 	do {
 		has = bfs_tree_lookup(file->tree, &own, name, strlen(name),
 				      &found);
-	} while (lacked(&turn, has));
+	} while (lacked(&turn, mark));
 	bfs_turn_end(&turn);
 	if (has)
 		*ret_node = pub_node(&found);
@@ -77,13 +79,14 @@ bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		  uint64_t pos, char *name, struct bloscfs_node *ret_node)
 {
 	struct bfs_place own = own_place(dir), found;
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_turn turn;
 	bool has;
 
 	bfs_turn_begin(&turn, true);
 	do {
 		has = bfs_tree_list(file->tree, &own, pos, name, &found);
-	} while (lacked(&turn, has));
+	} while (lacked(&turn, mark));
 	bfs_turn_end(&turn);
 	if (has)
 		*ret_node = pub_node(&found);
@@ -108,13 +111,14 @@ void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 {
 	struct bfs_place own = own_place(node);
 	struct bfs_attr attr = { .blksize = 4096 };
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_turn turn;
 	bool known;
 
 	bfs_turn_begin(&turn, true);
 	do {
 		known = look_at(file, &own, &attr);
-	} while (lacked(&turn, known));
+	} while (lacked(&turn, mark));
 	bfs_turn_end(&turn);
 	if (!known)
 		attr.is_dir = own.node.view == BFS_VIEW_ROOT;
@@ -152,6 +156,7 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 	struct bfs_diag own_diag = { .chunk = -1 };
 	struct bfs_place own = own_place(node);
 	struct bfs_file *inner;
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_turn turn;
 	enum bfs_err err;
 
@@ -162,7 +167,7 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 			err = bfs_file_open(inner, &own.node, &own_diag);
 			bfs_tree_give(file->tree, own.child);
 		}
-	} while (bfs_turn_again(&turn, &err, &own_diag));
+	} while (bfs_api_again(&turn, mark, &err, &own_diag));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own_diag, diag);
 }
@@ -175,6 +180,7 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 	struct bfs_diag own_diag = { .chunk = -1 };
 	struct bfs_place own = own_place(node);
 	struct bfs_file *inner;
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_turn turn;
 	enum bfs_err err;
 
@@ -186,7 +192,7 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 					    ret_off, &own_diag);
 			bfs_tree_give(file->tree, own.child);
 		}
-	} while (bfs_turn_again(&turn, &err, &own_diag));
+	} while (bfs_api_again(&turn, mark, &err, &own_diag));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own_diag, diag);
 }
@@ -211,13 +217,14 @@ bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
 		   size_t *ret_len)
 {
 	struct bfs_place own = own_place(node);
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_turn turn;
 	bool found;
 
 	bfs_turn_begin(&turn, true);
 	do {
 		found = find_xattr(file, &own, i, ret_name, value, ret_len);
-	} while (lacked(&turn, found));
+	} while (lacked(&turn, mark));
 	bfs_turn_end(&turn);
 	return found;
 }
@@ -230,6 +237,7 @@ enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 	struct bfs_diag own_diag = { .chunk = -1 };
 	struct bfs_place own = own_place(node);
 	struct bfs_file *inner;
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_turn turn;
 	enum bfs_err err;
 
@@ -243,7 +251,7 @@ enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 					    ret_len, &own_diag);
 			bfs_tree_give(file->tree, own.child);
 		}
-	} while (bfs_turn_again(&turn, &err, &own_diag));
+	} while (bfs_api_again(&turn, mark, &err, &own_diag));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own_diag, diag);
 }
@@ -290,6 +298,7 @@ enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 {
 	struct bfs_diag own_diag = { .chunk = -1 };
 	struct bfs_place own = own_place(node);
+	uint64_t mark = bfs_moment_mark();
 	enum bfs_err err;
 
 	if (!file || !pieces || (!buf && len))
@@ -297,7 +306,7 @@ enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 	bfs_turn_begin(&pieces->turn, true);
 	do {
 		err = pin_range(file, &own, off, buf, len, pieces, &own_diag);
-	} while (bfs_turn_again(&pieces->turn, &err, &own_diag));
+	} while (bfs_api_again(&pieces->turn, mark, &err, &own_diag));
 	if (err != BFS_OK) {
 		bfs_turn_end(&pieces->turn);
 		return bfs_api_answer(err, &own_diag, diag);

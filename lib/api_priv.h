@@ -43,6 +43,11 @@ struct bloscfs_pieces {
 enum bloscfs_err bfs_api_answer(enum bfs_err err, struct bfs_diag *own,
 				struct bloscfs_diag *pub);
 enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub);
+/* After a try that began with the mark (moment.h): whether to try again. Else
+ * *err is what it is; what a file is blamed for while an error of the moment
+ * was met is not its fault. */
+bool bfs_api_again(struct bfs_turn *turn, uint64_t mark, enum bfs_err *err,
+		   struct bfs_diag *diag);
 #pragma GCC visibility pop
 
 #endif

@@ -9,9 +9,9 @@
 #include "array_priv.h"
 
 #include "bytes.h"
-#include "call.h"
 #include "container/places.h"
 #include "mem.h"
+#include "moment.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -83,8 +83,10 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 			    struct bfs_array **ret_array,
 			    struct bfs_diag *diag)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_array *a = bfs_zalloc(1, sizeof(*a));
 	struct bfs_diag why;
+	enum bfs_err err;
 
 	if (!a) {
 		bfs_frame_close(frame);
@@ -103,9 +105,10 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	if (frame->array.present && !frame->array.linear &&
 	    open_nd(a, &why) != BFS_OK)
 		bfs_frame_doubt(frame, &why);
-	if (bfs_call_stopped(diag) != BFS_OK) {
+	err = bfs_moment_settle(mark, BFS_OK, diag);
+	if (err != BFS_OK) {
 		bfs_array_close(a);
-		return bfs_call_stopped(NULL);
+		return err;
 	}
 	*ret_array = a;
 	return BFS_OK;

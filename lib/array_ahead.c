@@ -12,6 +12,7 @@
 #include "bytes.h"
 #include "call.h"
 #include "mem.h"
+#include "moment.h"
 
 #include <stdatomic.h>
 
@@ -344,8 +345,12 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 		ahead->n_jobs++;
 	}
 	pthread_mutex_unlock(&ahead->lock);
-	if (start)
+	if (start) {
+		uint64_t mark = bfs_moment_mark();
+
 		start_job(a, r, number, stream, stream_len);
+		bfs_moment_forget(mark);
+	}
 	return sequential;
 }
 
@@ -438,6 +443,7 @@ struct bfs_shares *bfs_ahead_share(struct bfs_array *a, uint64_t off,
 				   size_t len)
 {
 	uint64_t n, i, most = bfs_min(a->engine->n_threads, MAX_SHARES);
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_shares *shares;
 
 	/* Few blocks can be behind so little; of many the cache could not
@@ -449,6 +455,7 @@ struct bfs_shares *bfs_ahead_share(struct bfs_array *a, uint64_t off,
 	if (n < 2 * SHARE || !bfs_call_affords(n))
 		return NULL;
 	shares = bfs_alloc(sizeof(*shares));
+	bfs_moment_forget(mark);
 	if (!shares)
 		return NULL;
 	atomic_init(&shares->refs, 1);
@@ -457,6 +464,7 @@ struct bfs_shares *bfs_ahead_share(struct bfs_array *a, uint64_t off,
 	for (i = 1; i < n; i++)
 		start_share(a, shares, off + len * i / n,
 			    off + len * (i + 1) / n);
+	bfs_moment_forget(mark);
 	return shares;
 }
 

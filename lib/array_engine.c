@@ -6,7 +6,9 @@
 #include "array_priv.h"
 
 #include "bytes.h"
+#include "digest.h"
 #include "mem.h"
+#include "moment.h"
 
 #include <stdatomic.h>
 
@@ -63,6 +65,7 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 
 	if (!e)
 		return BFS_ERR_NOMEM;
+	bfs_digest_prepare();
 	e->budget_len = choose_cache_len(options->cache_len);
 	err = bfs_cache_new(e->budget_len, &e->cache);
 	if (err != BFS_OK) {
@@ -166,6 +169,7 @@ static bool grow_list(struct bfs_engine *e)
 
 void bfs_engine_give_scratch(struct bfs_engine *e, struct bfs_scratch *s)
 {
+	uint64_t mark = bfs_moment_mark();
 	bool kept = false;
 
 	if (!s)
@@ -177,6 +181,7 @@ void bfs_engine_give_scratch(struct bfs_engine *e, struct bfs_scratch *s)
 			e->scratch[e->n_scratch++] = s;
 		pthread_mutex_unlock(&e->scratch_lock);
 	}
+	bfs_moment_forget(mark);
 	if (!kept)
 		bfs_scratch_free(s);
 }

@@ -20,6 +20,7 @@
 #include "bytes.h"
 #include "container/index.h"
 #include "mem.h"
+#include "moment.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -196,6 +197,7 @@ static enum bfs_err print_some(struct bfs_array *a)
 void bfs_array_digest(struct bfs_array *a)
 {
 	struct bfs_frame *f = a->frame;
+	uint64_t mark = bfs_moment_mark();
 
 	if (!can_grow(f))
 		return;
@@ -205,6 +207,8 @@ void bfs_array_digest(struct bfs_array *a)
 			BFS_OK &&
 		print_some(a) == BFS_OK &&
 		bfs_source_check(f->source, NULL) == BFS_OK;
+	/* Without it the next opening reads everything again. */
+	bfs_moment_forget(mark);
 }
 
 static bool same_form(const struct bfs_frame *x, const struct bfs_frame *y)
@@ -246,10 +250,14 @@ static bool same_chunks(struct bfs_array *newer, const struct bfs_array *older)
 bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
 			bool take_blocks)
 {
-	if (!older->digested || !newer->digested ||
-	    !same_form(older->frame, newer->frame) ||
-	    !has_grown(older->frame, newer->frame) ||
-	    !same_chunks(newer, older))
+	uint64_t mark = bfs_moment_mark();
+	bool goes_on = older->digested && newer->digested &&
+		       same_form(older->frame, newer->frame) &&
+		       has_grown(older->frame, newer->frame) &&
+		       same_chunks(newer, older);
+
+	bfs_moment_forget(mark);
+	if (!goes_on)
 		return false;
 	if (!take_blocks)
 		return true;

@@ -7,6 +7,7 @@
 #include "array_priv.h"
 
 #include "bytes.h"
+#include "moment.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -154,16 +155,24 @@ static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
 	return err;
 }
 
-static enum bfs_err make_plan(struct bfs_array *a, uint64_t id,
+/* A plan that was made while something of the moment was met may be another
+ * than it would be: it is not used. */
+static enum bfs_err make_plan(struct bfs_array *a, uint64_t id, uint64_t mark,
 			      struct bfs_plan *ret_plan, struct bfs_diag *diag)
 {
 	struct bfs_plan plan = { .opening = a->gen };
+	enum bfs_err err;
 
 	if (id & (BFS_VLMETA_ID | BFS_META_ID))
 		BFS_TRY(open_meta_plan(a, id, &plan, diag));
 	else
 		BFS_TRY(bfs_diag_chunk(diag, open_data_plan(a, id, &plan,
 							    diag), id));
+	err = bfs_moment_settle(mark, BFS_OK, diag);
+	if (err != BFS_OK) {
+		bfs_chunk_unref(plan.chunk);
+		return err;
+	}
 	*ret_plan = plan;
 	return BFS_OK;
 }
@@ -205,7 +214,7 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 				 struct bfs_plan *ret_plan,
 				 struct bfs_diag *diag)
 {
-	uint64_t owner = owner_of(a, id);
+	uint64_t owner = owner_of(a, id), mark = bfs_moment_mark();
 	struct bfs_plan plan, known;
 	bool has = bfs_plans_get(a->engine, owner, id, &known);
 	enum bfs_err err;
@@ -214,7 +223,7 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 		*ret_plan = known;
 		return BFS_OK;
 	}
-	err = make_plan(a, id, &plan, diag);
+	err = make_plan(a, id, mark, &plan, diag);
 	if (err == BFS_OK)
 		bfs_kin_place(a, id, &plan, has ? &known : NULL);
 	if (has)

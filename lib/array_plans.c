@@ -8,6 +8,7 @@
 #include "array_priv.h"
 
 #include "mem.h"
+#include "moment.h"
 
 #include <stdatomic.h>
 
@@ -136,13 +137,15 @@ static void insert(struct bfs_plan_shard *s, struct bfs_plan_entry *p,
 void bfs_plans_put(struct bfs_engine *e, uint64_t gen, uint64_t id,
 		   const struct bfs_plan *plan)
 {
-	uint64_t hash = hash_key(gen, id);
+	uint64_t hash = hash_key(gen, id), mark = bfs_moment_mark();
 	struct bfs_plan_shard *s = find_shard(e, hash);
 	struct bfs_plan_entry *p = bfs_zalloc(1, sizeof(*p));
 	struct bfs_plan_entry *gone = NULL, *old;
 
-	if (!p)
+	if (!p) {
+		bfs_moment_forget(mark);
 		return;
+	}
 	p->gen = gen;
 	p->id = id;
 	p->plan = *plan;

@@ -43,6 +43,7 @@ enum bloscfs_err {
 	BLOSCFS_ERR_INVALID,		/* the caller's mistake */
 	BLOSCFS_ERR_CANCELLED,		/* by bloscfs_call_cancel */
 	BLOSCFS_ERR_TOO_MUCH,		/* more work than the call may make */
+	BLOSCFS_ERR_NO_FILES,		/* no descriptor is free */
 };
 
 /* Why: a place in the container and one phrase. */
@@ -59,6 +60,15 @@ const char *bloscfs_version(void);
 const char *bloscfs_err_name(enum bloscfs_err err);
 /* The errno that a program should see; 0 for BLOSCFS_OK. */
 int bloscfs_err_errno(enum bloscfs_err err);
+
+/* Errors of the moment (reading, memory, descriptors, a source that changes,
+ * a call that was stopped) say nothing about a file, and nothing that was
+ * found beside one is kept. Calls that return no error may meet one, too:
+ * take a mark before them and ask behind. OK, or the error that this thread
+ * met since; what those calls said is void then. */
+uint64_t bloscfs_mark(void);
+enum bloscfs_err bloscfs_met(uint64_t mark,
+			     struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 
 /* Row i of a table of what this build knows, or false at the end.
  * table: "codec", "filter", "container" or "view". *ret_version is NULL for
@@ -182,7 +192,8 @@ enum bloscfs_status {
 	BLOSCFS_UNSUPPORTED,
 };
 
-/* "good", "damaged" or "unsupported", and why (diag filled unless good). */
+/* "good", "damaged" or "unsupported", and why (diag filled unless good). Void
+ * where bloscfs_met says so. */
 enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
 					struct bloscfs_diag *ret_why);
 /* Whether the file behind is still the one opened (CHANGED if not). */
@@ -241,8 +252,8 @@ bool bloscfs_is_dir(struct bloscfs_file *file,
  * stay, and at most more come behind them. */
 bool bloscfs_keeps(struct bloscfs_file *file,
 		   const struct bloscfs_node *node);
-/* Decodes nothing, never fails: where a size cannot be known it is what headers
- * claim, or 1, and bloscfs_access tells why. */
+/* Decodes nothing. Where a size cannot be known it is what headers claim, or
+ * 1, and bloscfs_access tells why. */
 void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 		  struct bloscfs_attr *ret_attr);
 /* What open(2) should answer. */

@@ -19,6 +19,7 @@
 #include "cache_table.h"
 #include "call.h"
 #include "mem.h"
+#include "moment.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -395,11 +396,10 @@ static enum bfs_err await(struct bfs_cache *cache, struct bfs_slot *slot,
 		unref(cache, slot);
 		return err;
 	}
-	err = (enum bfs_err)slot->err;
+	err = bfs_fail(ask->diag, (enum bfs_err)slot->err, 0,
+		       "failed in another thread");
 	if (slot->diag && ask->diag)
 		*ask->diag = *slot->diag;
-	else
-		bfs_fail(ask->diag, err, 0, "failed in another thread");
 	unref(cache, slot);
 	return err;
 }
@@ -491,6 +491,7 @@ static void publish(struct bfs_cache *cache, struct bfs_slot *slot,
 static enum bfs_err claim(struct bfs_cache *cache, const struct ask *ask,
 			  bool *ret_known)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_slot *slot;
 	struct bfs_link out;
 
@@ -502,8 +503,11 @@ static enum bfs_err claim(struct bfs_cache *cache, const struct ask *ask,
 		publish(cache, slot, ask);
 	unlock(cache);
 	bfs_arena_unmap(&out);
-	if (slot || *ret_known)
+	if (slot || *ret_known) {
+		/* There was another way. */
+		bfs_moment_forget(mark);
 		return BFS_OK;
+	}
 	return bfs_fail(ask->diag, BFS_ERR_NOMEM, 0,
 			"no memory for a block of %zu bytes", ask->len);
 }

@@ -8,6 +8,7 @@
 
 #include "err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,14 +36,21 @@ struct bfs_digest {
 	enum bfs_digest_kind kind;
 	uint32_t sum;		/* adler32, crc32 */
 	void *ctx;		/* the others */
+	bool failed;		/* in the crypto library */
 };
+
+/* Makes the crypto library ready, which it is less likely to survive when
+ * memory is short. Comes by itself with the first digest otherwise. */
+void bfs_digest_prepare(void);
 
 /* UNSUPPORTED where the crypto library refuses the kind. */
 enum bfs_err bfs_digest_init(struct bfs_digest *digest,
 			     enum bfs_digest_kind kind) BFS_MUST_CHECK;
 void bfs_digest_add(struct bfs_digest *digest, const void *p, size_t len);
-/* Writes bfs_digest_len bytes as they are stored, and releases. */
-void bfs_digest_finish(struct bfs_digest *digest, uint8_t *ret_bytes);
+/* Writes bfs_digest_len bytes as they are stored, and releases in any case.
+ * NOMEM where the crypto library could not go on. */
+enum bfs_err bfs_digest_finish(struct bfs_digest *digest,
+			       uint8_t *ret_bytes) BFS_MUST_CHECK;
 void bfs_digest_release(struct bfs_digest *digest);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "err.h"
 
+#include "moment.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@ static const struct {
 	int error;
 } table[BFS_N_ERRS] = {
 	[BFS_OK] = { "ok", 0 },
-	[BFS_ERR_NOMEM] = { "no memory", EIO },
+	[BFS_ERR_NOMEM] = { "no memory", ENOMEM },
 	[BFS_ERR_IO] = { "read error", EIO },
 	[BFS_ERR_NOT_FORMAT] = { "not this format", EIO },
 	[BFS_ERR_TRUNCATED] = { "truncated", EIO },
@@ -25,21 +27,28 @@ static const struct {
 	[BFS_ERR_INVALID] = { "invalid argument", EINVAL },
 	[BFS_ERR_CANCELLED] = { "cancelled", EINTR },
 	[BFS_ERR_TOO_MUCH] = { "too much work", EIO },
+	[BFS_ERR_NO_FILES] = { "no descriptors", EMFILE },
 };
 
 enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
 		      const char *fmt, ...)
 {
+	bool passes = bfs_err_passes(err);
+	struct bfs_diag own;
 	va_list args;
 
-	if (!diag)
+	if (!diag && !passes)
 		return err;
+	if (!diag)
+		diag = &own;
 	diag->err = err;
 	diag->off = off;
 	diag->chunk = -1;
 	va_start(args, fmt);
 	vsnprintf(diag->text, sizeof(diag->text), fmt, args);
 	va_end(args);
+	if (passes)
+		bfs_moment_note(diag);
 	return err;
 }
 

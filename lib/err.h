@@ -28,6 +28,7 @@ enum bfs_err {
 	BFS_ERR_INVALID,	/* the caller's mistake */
 	BFS_ERR_CANCELLED,	/* the caller gave the call up */
 	BFS_ERR_TOO_MUCH,	/* more work than one call may make */
+	BFS_ERR_NO_FILES,	/* no descriptor is free */
 	BFS_N_ERRS
 };
 
@@ -42,7 +43,8 @@ struct bfs_diag {
 	char text[BFS_DIAG_TEXT];
 };
 
-/* Fills diag (if not NULL) and returns err. */
+/* Fills diag (if not NULL) and returns err. Notes errors that pass
+ * (moment.h). */
 enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
 		      const char *fmt, ...) BFS_PRINTF(4, 5);
 
@@ -68,7 +70,7 @@ static inline bool bfs_err_passes(enum bfs_err err)
 {
 	return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ||
 	       err == BFS_ERR_CHANGED || err == BFS_ERR_CANCELLED ||
-	       err == BFS_ERR_TOO_MUCH;
+	       err == BFS_ERR_TOO_MUCH || err == BFS_ERR_NO_FILES;
 }
 
 #define BFS_TRY(expr)                                   \

@@ -10,8 +10,10 @@
  */
 #include "mem.h"
 
+#include "err.h"
 #include "mem_turn.h"
 
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -133,14 +135,26 @@ uint64_t bfs_mem_missing(uint64_t len)
 	return len > left ? len - left : 0;
 }
 
+/* Whoever asked may not say what it lacked: it is noted here (moment.h). */
+static void note_failure(uint64_t len)
+{
+	(void)bfs_fail(NULL, BFS_ERR_NOMEM, 0, "no memory for %" PRIu64
+		       " bytes", len);
+}
+
 static bool begin(size_t len)
 {
-	return !hits_planned_failure() && charge(len);
+	if (!hits_planned_failure() && charge(len))
+		return true;
+	note_failure(len);
+	return false;
 }
 
 static void *finish(void *p, size_t len)
 {
 	recharge(len, p ? malloc_usable_size(p) : 0);
+	if (!p)
+		note_failure(len);
 	return p;
 }
 
@@ -178,6 +192,7 @@ void *bfs_realloc(void *p, size_t len)
 	now = realloc(p, len);
 	if (!now) {
 		recharge(len, 0);
+		note_failure(len);
 		return NULL;
 	}
 	recharge(len + had, malloc_usable_size(now));
@@ -278,8 +293,10 @@ void *bfs_map(size_t len)
 	if (!all || !begin(all))
 		return NULL;
 	p = all >= HUGE_LEN ? map_huge(all) : map_pages(all, MAP_POPULATE);
-	if (!p)
+	if (!p) {
 		recharge(all, 0);
+		note_failure(all);
+	}
 	return p;
 }
 

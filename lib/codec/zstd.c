@@ -142,6 +142,8 @@ static enum bfs_err decode(const struct bfs_codec_job *job, void *state)
 		n = ZSTD_decompress_usingDict(state, job->dst, job->dst_len,
 					      job->src, job->src_len,
 					      job->dict, job->dict_len);
+	if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+		return BFS_ERR_NOMEM;
 	BFS_NEED(!ZSTD_isError(n) && n == job->dst_len);
 	return BFS_OK;
 }

@@ -16,6 +16,7 @@
 #include "mem.h"
 #include "source/below.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,10 +35,27 @@ struct column {
 	struct bfs_fd *data, *meta;	/* or NULL */
 };
 
+/* -1 where there is none; why, is noted. */
 static int open_below(int dirfd, const char *name)
 {
-	return openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-				   O_CLOEXEC);
+	int fd;
+
+	do
+		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					 O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		(void)bfs_source_errno(errno, name, 0, NULL);
+	return fd;
+}
+
+/* Whether a regular file is there; why not, is noted. */
+static bool find_file(int dirfd, const char *name, struct stat *ret_st)
+{
+	if (!fstatat(dirfd, name, ret_st, AT_SYMLINK_NOFOLLOW))
+		return S_ISREG(ret_st->st_mode);
+	(void)bfs_source_errno(errno, name, 0, NULL);
+	return false;
 }
 
 static bool probe_dir(int dirfd)
@@ -115,8 +133,7 @@ static enum bfs_err add_attrs(struct bfs_frame *f, struct bfs_diag *diag)
 	struct bfs_source *source;
 	struct stat st;
 
-	if (fstatat(f->dirfd, ATTRS, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode))
+	if (!find_file(f->dirfd, ATTRS, &st))
 		return BFS_OK;
 	return add_file(f, f->dir, ATTRS, &source, diag);
 }
@@ -251,10 +268,11 @@ static void count_stored(struct bfs_frame *f, struct bfs_fd *data,
 		return;
 	}
 	fd = bfs_fd_take(data);
+	if (fd < 0)
+		(void)bfs_source_errno(-fd, "data", 0, NULL);
 	for (i = 0; i < f->n_chunks && fd >= 0; i++) {
 		snprintf(name, sizeof(name), CHUNK_NAME, i);
-		if (!fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode))
+		if (find_file(fd, name, &st))
 			f->cbytes += (uint64_t)st.st_size;
 	}
 	if (fd >= 0)

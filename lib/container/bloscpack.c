@@ -247,7 +247,9 @@ static enum bfs_err verify(struct bfs_frame *f, uint64_t n,
 		bfs_digest_release(&d);
 		return err;
 	}
-	bfs_digest_finish(&d, have);
+	err = bfs_digest_finish(&d, have);
+	if (err != BFS_OK)
+		return bfs_fail(diag, err, 0, "no memory for a checksum");
 	BFS_TRY(bfs_source_read(f->source, next - len, want, len, diag));
 	if (!memcmp(want, have, len))
 		return BFS_OK;

@@ -55,7 +55,7 @@ static enum bfs_err check_digest(struct bfs_frame *f, uint64_t at,
 				why));
 	BFS_TRY(bfs_digest_init(&d, s->digest));
 	bfs_digest_add(&d, buf, s->stored);
-	bfs_digest_finish(&d, have);
+	BFS_TRY(bfs_digest_finish(&d, have));
 	if (memcmp(want, have, len))
 		return bfs_fail(why, BFS_ERR_CORRUPT, at + SECTION,
 				"the metadata does not match its %s",

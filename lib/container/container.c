@@ -10,6 +10,7 @@
 #include "container/index.h"
 #include "container/nametree.h"
 #include "mem.h"
+#include "moment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,17 +100,27 @@ static struct bfs_frame *new_frame(const struct bfs_container *ops)
 	return frame;
 }
 
+/* What was read of a source that changed meanwhile may be of two files. */
+static enum bfs_err open_row(struct bfs_frame *frame, const char *name,
+			     struct bfs_diag *diag)
+{
+	BFS_TRY(frame->ops->open(frame, name, diag));
+	return bfs_source_check(frame->source, diag);
+}
+
 enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 				struct bfs_frame **ret_frame,
 				struct bfs_diag *diag)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_frame *frame;
 	enum bfs_err err;
 
 	if (!ops)
 		ops = bfs_container_probe_dir(dirfd);
 	if (!ops)
-		return bfs_call_settle(bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+		return bfs_moment_settle(mark, bfs_fail(
+				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
 	frame = new_frame(ops);
 	if (!frame)
@@ -124,10 +135,11 @@ enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 		close(frame->dirfd);
 		err = bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	} else if (frame->dirfd < 0)
-		err = bfs_fail(diag, BFS_ERR_IO, 0,
-			       "the directory cannot be opened again");
+		err = bfs_source_errno(errno, "the directory cannot be opened "
+				       "again", 0, diag);
 	else
-		err = bfs_call_settle(ops->open(frame, NULL, diag), diag);
+		err = bfs_moment_settle(mark, open_row(frame, NULL, diag),
+					diag);
 	if (err != BFS_OK) {
 		bfs_frame_close(frame);
 		return err;
@@ -141,13 +153,15 @@ enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
 			    struct bfs_frame **ret_frame,
 			    struct bfs_diag *diag)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_frame *frame;
 	enum bfs_err err;
 
 	if (!ops)
 		ops = bfs_container_probe(source, name);
 	if (!ops)
-		return bfs_call_settle(bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+		return bfs_moment_settle(mark, bfs_fail(
+				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
 	frame = new_frame(ops);
 	if (!frame)
@@ -155,7 +169,7 @@ enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
 				"no memory for a frame");
 	frame->source = bfs_source_ref(source);
 	frame->cbytes = bfs_source_len(source);
-	err = bfs_call_settle(ops->open(frame, name, diag), diag);
+	err = bfs_moment_settle(mark, open_row(frame, name, diag), diag);
 	if (err != BFS_OK) {
 		bfs_frame_close(frame);
 		return err;
@@ -356,6 +370,7 @@ static enum bfs_err find_sizes(struct bfs_frame *frame,
 			       const uint64_t **ret_starts,
 			       struct bfs_diag *diag)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_diag why = { 0 };
 	uint64_t *starts;
 	enum bfs_err err;
@@ -378,16 +393,20 @@ static enum bfs_err find_sizes(struct bfs_frame *frame,
 	if (!starts)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for chunk sizes");
-	err = bfs_call_settle(sum_sizes(frame, starts, &why), &why);
+	err = bfs_moment_settle(mark, sum_sizes(frame, starts, &why), &why);
 	pthread_mutex_lock(&frame->sizes_lock);
 	if (!frame->starts && frame->starts_err == BFS_OK) {
 		if (err == BFS_OK) {
 			frame->starts = starts;
 			starts = NULL;
-		} else if (!bfs_err_passes(err) && err != BFS_ERR_IO) {
+		} else if (!bfs_err_passes(err)) {
 			frame->starts_err = err;
 			frame->starts_why = why;
 		}
+	} else if (!frame->starts && err == BFS_OK) {
+		/* Another thread found that they cannot be told. */
+		err = frame->starts_err;
+		why = frame->starts_why;
 	}
 	*ret_starts = frame->starts;
 	pthread_mutex_unlock(&frame->sizes_lock);

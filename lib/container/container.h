@@ -175,8 +175,8 @@ void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why);
  * While the frame is opened, before others see it. */
 void bfs_frame_doubt(struct bfs_frame *frame, const struct bfs_diag *why);
 
-/* What became of opening one section: lack of memory is the caller's failure
- * (copied to diag), whatever else is wrong is blamed on the frame. */
+/* What became of opening one section: an error of the moment is the caller's
+ * failure (copied to diag), whatever else is wrong is blamed on the frame. */
 enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
 			      const struct bfs_diag *why,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;

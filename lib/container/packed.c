@@ -332,6 +332,7 @@ static enum bfs_err open_reference(struct bfs_frame *f,
 {
 	struct packed *p = f->priv;
 	struct bfs_chunk *chunk;
+	enum bfs_err err;
 	uint32_t size;
 
 	pthread_mutex_lock(&p->lock);
@@ -356,6 +357,11 @@ static enum bfs_err open_reference(struct bfs_frame *f,
 			 size);
 		bfs_chunk_unref(chunk);
 		return BFS_ERR_LIMIT;
+	}
+	err = bfs_source_check(f->source, diag);
+	if (err != BFS_OK) {
+		bfs_chunk_unref(chunk);
+		return err;
 	}
 	pthread_mutex_lock(&p->lock);
 	if (!p->reference) {
@@ -386,6 +392,9 @@ static enum bfs_err fill_block(struct bfs_frame *f,
 	}
 	err = len == 0 ? BFS_OK : bfs_source_read(f->source, p->filters + at,
 						  scratch->in, len, diag);
+	/* It is added to blocks whose own bytes were checked before. */
+	if (err == BFS_OK)
+		err = bfs_source_check(f->source, diag);
 	if (err == BFS_OK)
 		err = bfs_diag_shift(diag, bfs_chunk_decode(
 				chunk, b->number, scratch->in, len, ref,

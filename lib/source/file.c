@@ -34,12 +34,38 @@ static struct bfs_source_id identify(const struct stat *st)
 	return id;
 }
 
+static enum bfs_err err_of(int error)
+{
+	switch (error) {
+	case EMFILE:
+	case ENFILE:
+		return BFS_ERR_NO_FILES;
+	case ENOMEM:
+		return BFS_ERR_NOMEM;
+	case ESTALE:
+		return BFS_ERR_CHANGED;
+	case ENOENT:
+	case ENOTDIR:
+	case ELOOP:
+	case ENXIO:
+		return BFS_ERR_CORRUPT;	/* something else is there, or none */
+	default:
+		return BFS_ERR_IO;
+	}
+}
+
+enum bfs_err bfs_source_errno(int error, const char *deed, uint64_t off,
+			      struct bfs_diag *diag)
+{
+	return bfs_fail(diag, err_of(error), off, "%s: %s", deed,
+			strerrordesc_np(error));
+}
+
 /* Opening the file once more failed. */
 static enum bfs_err lost(int error, struct bfs_diag *diag)
 {
-	if (error == EMFILE || error == ENFILE || error == ENOMEM)
-		return bfs_fail(diag, BFS_ERR_IO, 0, "open: %s",
-				strerrordesc_np(error));
+	if (err_of(error) != BFS_ERR_CORRUPT)
+		return bfs_source_errno(error, "open", 0, diag);
 	return bfs_fail(diag, BFS_ERR_CHANGED, 0, "the file is no longer to "
 			"be found where it was: %s", strerrordesc_np(error));
 }
@@ -56,8 +82,7 @@ static enum bfs_err check_file(struct bfs_source *s, struct bfs_diag *diag)
 	error = fstat(fd, &st) < 0 ? errno : 0;
 	bfs_fd_give(held);
 	if (error)
-		return bfs_fail(diag, BFS_ERR_IO, 0, "fstat: %s",
-				strerrordesc_np(error));
+		return bfs_source_errno(error, "fstat", 0, diag);
 	id = identify(&st);
 	if (!bfs_source_same(&id, &s->id))
 		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
@@ -77,8 +102,7 @@ static enum bfs_err read_fd(int fd, uint64_t off, void *buf, size_t len,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return bfs_fail(diag, BFS_ERR_IO, off, "read: %s",
-					strerrordesc_np(errno));
+			return bfs_source_errno(errno, "read", off, diag);
 		if (n == 0)
 			return bfs_fail(diag, BFS_ERR_CHANGED, off,
 					"the file became shorter since it was "
@@ -135,8 +159,7 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return bfs_fail(diag, BFS_ERR_IO, 0, "fstat: %s",
-				strerrordesc_np(errno));
+		return bfs_source_errno(errno, "fstat", 0, diag);
 	if (!S_ISREG(st.st_mode))
 		return bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a regular file");
@@ -181,11 +204,10 @@ enum bfs_err bfs_source_member(int dirfd, const char *name,
 	do {
 		fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 					 O_NOCTTY | O_CLOEXEC);
-	} while (fd < 0 && bfs_fd_may_retry(errno));
+	} while (fd < 0 && (errno == EINTR ||
+			     bfs_fd_may_retry(errno)));
 	if (fd < 0)
-		return bfs_fail(diag, errno == ENOENT || errno == ELOOP ?
-				BFS_ERR_CORRUPT : BFS_ERR_IO, 0, "%s: %s",
-				name, strerrordesc_np(errno));
+		return bfs_source_errno(errno, name, 0, diag);
 	err = bfs_source_file(fd, ret_source, diag);
 	if (err == BFS_OK)
 		return BFS_OK;

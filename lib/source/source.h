@@ -81,6 +81,11 @@ enum bfs_err bfs_source_memory(const void *buf, size_t len, bool own,
 			       struct bfs_source **ret_source,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* What an errno that the system gave for a file becomes: which errors are of
+ * the moment is decided here. deed: "open". */
+enum bfs_err bfs_source_errno(int error, const char *deed, uint64_t off,
+			      struct bfs_diag *diag);
+
 struct bfs_source *bfs_source_ref(struct bfs_source *s);
 /* NULL is fine. */
 void bfs_source_unref(struct bfs_source *s);

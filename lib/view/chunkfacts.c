@@ -26,13 +26,6 @@ const char *bfs_special_name(enum bfs_chunk_kind kind)
 	return NULL;
 }
 
-/* What says nothing about the chunk. */
-static bool is_passing(enum bfs_err err)
-{
-	return bfs_err_passes(err) || err == BFS_ERR_IO ||
-	       err == BFS_ERR_CHANGED;
-}
-
 static void blame(struct bfs_chunk_facts *facts, enum bfs_err err)
 {
 	if (facts->status == BFS_GOOD)
@@ -71,7 +64,7 @@ static enum bfs_err find_head(struct bfs_frame *frame,
 	struct bfs_chunk_head *head = &facts->head;
 	enum bfs_err err = bfs_frame_peek(frame, &facts->span, head, diag);
 
-	if (is_passing(err))
+	if (bfs_err_passes(err))
 		return err;
 	if (err != BFS_OK) {
 		blame(facts, err);
@@ -99,7 +92,7 @@ static enum bfs_err find_len(struct bfs_frame *frame, uint64_t n,
 	if (facts->has_len || (facts->stored && frame->chunksize <= 0))
 		return BFS_OK;
 	err = bfs_frame_chunk_len(frame, n, &facts->nbytes, diag);
-	if (is_passing(err))
+	if (bfs_err_passes(err))
 		return err;
 	facts->has_len = err == BFS_OK;
 	if (err != BFS_OK)
@@ -114,7 +107,7 @@ enum bfs_err bfs_chunk_find_facts(struct bfs_frame *frame, uint64_t n,
 	struct bfs_chunk_facts facts = { .status = BFS_GOOD };
 	enum bfs_err err = bfs_frame_span(frame, n, &facts.span, diag);
 
-	if (is_passing(err))
+	if (bfs_err_passes(err))
 		return err;
 	if (err != BFS_OK) {
 		blame(&facts, err);

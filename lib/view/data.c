@@ -6,8 +6,8 @@
  * tells which of its bytes are holes.
  */
 #include "bytes.h"
-#include "call.h"
 #include "container/index.h"
+#include "moment.h"
 #include "view/file.h"
 #include "view/numbers.h"
 #include "view/view.h"
@@ -35,7 +35,7 @@ static enum bfs_err add_hole(struct bfs_frame *frame, uint64_t n,
 	if (err == BFS_OK)
 		err = bfs_frame_chunk_len(frame, n, &len, NULL);
 	if (err != BFS_OK)
-		return bfs_err_passes(err) || err == BFS_ERR_IO ? err : BFS_OK;
+		return bfs_err_passes(err) ? err : BFS_OK;
 	*holes += len;
 	++*n_holes;
 	return BFS_OK;
@@ -65,11 +65,12 @@ static enum bfs_err count_holes(const struct bfs_array *array,
 static uint64_t holes_len(struct bfs_file *file)
 {
 	struct bfs_file_state *state = bfs_file_state(file);
-	uint64_t holes;
+	uint64_t mark = bfs_moment_mark(), holes;
 
 	if (bfs_flag_get(&state->holes_known))
 		return state->holes_len;
-	if (bfs_call_settle(count_holes(file->array, &holes), NULL) != BFS_OK)
+	if (bfs_moment_settle(mark, count_holes(file->array, &holes), NULL) !=
+	    BFS_OK)
 		return 0;
 	pthread_mutex_lock(&file->lock);
 	if (!state->holes_known) {

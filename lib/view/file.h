@@ -61,11 +61,13 @@ static inline bool bfs_flag_get(const bool *flag)
 }
 
 /* Keeps a text, or the failure to make one, unless another thread was
- * faster; takes over buf. A failure that may pass (no memory, reading) is
- * returned and not kept. Gives what is kept. */
+ * faster; takes over buf. mark: of before it was made (moment.h). What came
+ * out beside an error of the moment is not kept: that error is returned. Else
+ * gives what is kept. why is filled where err is none. */
 enum bfs_err bfs_text_keep(struct bfs_file *file, struct bfs_text *text,
-			   enum bfs_err err, char *buf, size_t len,
-			   const struct bfs_diag *why, const char **ret_text,
+			   uint64_t mark, enum bfs_err err, char *buf,
+			   size_t len, struct bfs_diag *why,
+			   const char **ret_text,
 			   size_t *ret_len,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 /* False when nothing is kept yet. */

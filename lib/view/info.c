@@ -7,10 +7,10 @@
  * the frame's defaults. The text stays below 64 KiB whatever the file holds.
  */
 #include "bytes.h"
-#include "call.h"
 #include "codec/codec.h"
 #include "filter/filter.h"
 #include "json.h"
+#include "moment.h"
 #include "view/file.h"
 #include "view/view.h"
 #include "view/zarr.h"
@@ -29,12 +29,6 @@ static enum bfs_status status_of(enum bfs_err err)
 	if (err == BFS_OK)
 		return BFS_GOOD;
 	return err == BFS_ERR_UNSUPPORTED ? BFS_UNSUPPORTED : BFS_DAMAGED;
-}
-
-/* What says nothing about the bytes of the container. */
-static bool is_passing(enum bfs_err err)
-{
-	return bfs_err_passes(err) || err == BFS_ERR_CHANGED;
 }
 
 static enum bfs_err check_index(struct bfs_frame *frame, struct bfs_diag *why)
@@ -141,16 +135,16 @@ static enum bfs_err find_facts(struct bfs_array *array,
 
 	if (err == BFS_OK)
 		err = check_sizes(array, &why);
-	if (!is_passing(err)) {
+	if (!bfs_err_passes(err)) {
 		struct bfs_diag first = { .chunk = -1 };
 		enum bfs_err first_err = check_first(array, &facts, &first);
 
-		if (err == BFS_OK || is_passing(first_err)) {
+		if (err == BFS_OK || bfs_err_passes(first_err)) {
 			err = first_err;
 			why = first;
 		}
 	}
-	if (is_passing(err)) {
+	if (bfs_err_passes(err)) {
 		if (diag)
 			*diag = why;
 		return err;
@@ -168,11 +162,16 @@ enum bfs_err bfs_file_judge(struct bfs_file *file,
 			    struct bfs_diag *diag)
 {
 	struct bfs_file_state *state = bfs_file_state(file);
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_facts facts;
+	enum bfs_err err;
 
 	if (!bfs_flag_get(&state->judged)) {
-		BFS_TRY(bfs_call_settle(find_facts(file->array, &facts, diag),
-					diag));
+		err = find_facts(file->array, &facts, diag);
+		if (err == BFS_OK)
+			err = bfs_source_check(file->array->frame->source,
+					       diag);
+		BFS_TRY(bfs_moment_settle(mark, err, diag));
 		pthread_mutex_lock(&file->lock);
 		if (!state->judged) {
 			state->facts = facts;

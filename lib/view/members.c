@@ -7,8 +7,8 @@
  * tree.c's business, which asks here for its bytes.
  */
 #include "bytes.h"
-#include "call.h"
 #include "container/nametree.h"
+#include "moment.h"
 #include "view/file.h"
 #include "view/tree.h"
 #include "view/view.h"
@@ -64,6 +64,7 @@ enum bfs_err bfs_member_source(struct bfs_file *file,
 
 bool bfs_member_is_frame(struct bfs_file *file, const struct bfs_node *node)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_member *m;
 	struct bfs_source *source;
 	const char *name;
@@ -80,7 +81,7 @@ bool bfs_member_is_frame(struct bfs_file *file, const struct bfs_node *node)
 			return false;
 		looked = bfs_container_probe(source, name) ? FRAME : PLAIN;
 		bfs_source_unref(source);
-		if (bfs_call_stopped(NULL) != BFS_OK)
+		if (bfs_moment_settle(mark, BFS_OK, NULL) != BFS_OK)
 			return false;
 		atomic_store(&m->looked, looked);
 	}

@@ -202,8 +202,8 @@ static enum bfs_err put_whole(struct bfs_json *json, const uint8_t *buf,
 	return bfs_msgpack_to_json(buf, len, secret_keys, json);
 }
 
-/* The value of one metalayer. Fails for no memory and for a source that
- * changed; what is wrong with the metalayer itself becomes its value. */
+/* The value of one metalayer. Fails for errors of the moment; what is wrong
+ * with the metalayer itself becomes its value. */
 static enum bfs_err put_value(struct bfs_file *file,
 			      const struct layer *layer, struct bfs_json *json,
 			      struct bfs_diag *diag)
@@ -226,7 +226,7 @@ static enum bfs_err put_value(struct bfs_file *file,
 			  : bfs_fail(&why, BFS_ERR_NOMEM, 0,
 				     "no memory for a metalayer");
 	}
-	if (bfs_err_passes(err) || err == BFS_ERR_CHANGED) {
+	if (bfs_err_passes(err)) {
 		*diag = why;
 		return err;
 	}

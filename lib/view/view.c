@@ -9,9 +9,9 @@
 #include "view/view.h"
 
 #include "bytes.h"
-#include "call.h"
 #include "container/nametree.h"
 #include "mem.h"
+#include "moment.h"
 #include "view/file.h"
 #include "view/zarr.h"
 
@@ -295,22 +295,25 @@ bool bfs_text_kept(const struct bfs_text *text, enum bfs_err *ret_err,
 }
 
 enum bfs_err bfs_text_keep(struct bfs_file *file, struct bfs_text *text,
-			   enum bfs_err err, char *buf, size_t len,
-			   const struct bfs_diag *why, const char **ret_text,
+			   uint64_t mark, enum bfs_err err, char *buf,
+			   size_t len,
+			   struct bfs_diag *why, const char **ret_text,
 			   size_t *ret_len, struct bfs_diag *diag)
 {
-	enum bfs_err ret = err;
+	enum bfs_err ret;
 
-	if (bfs_call_stopped(diag) != BFS_OK) {
-		if (err == BFS_OK)
-			bfs_free(buf);
-		return bfs_call_stopped(NULL);
-	}
-	if (bfs_err_passes(err) || err == BFS_ERR_IO) {
+	if (err != BFS_OK)
+		buf = NULL;
+	if (err == BFS_OK)
+		err = bfs_source_check(file->array->frame->source, why);
+	err = bfs_moment_settle(mark, err, why);
+	if (bfs_err_passes(err)) {
+		bfs_free(buf);
 		if (diag)
 			*diag = *why;
 		return err;
 	}
+	ret = err;
 	pthread_mutex_lock(&file->lock);
 	if (!text->made) {
 		text->err = err;
@@ -340,6 +343,7 @@ enum bfs_err bfs_file_text(struct bfs_file *file, enum bfs_text_slot slot,
 			   struct bfs_diag *diag)
 {
 	struct bfs_text *text = &file->texts[slot];
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err;
 	char *buf = NULL;
@@ -348,7 +352,7 @@ enum bfs_err bfs_file_text(struct bfs_file *file, enum bfs_text_slot slot,
 	if (bfs_text_kept(text, &err, ret_text, ret_len, diag))
 		return err;
 	err = make(file, &buf, &len, &why);
-	return bfs_text_keep(file, text, err, buf, len, &why, ret_text,
+	return bfs_text_keep(file, text, mark, err, buf, len, &why, ret_text,
 			     ret_len, diag);
 }
 
@@ -579,6 +583,7 @@ enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
 			   struct bfs_diag *diag)
 {
 	const struct bfs_view *row = find_row(file, node);
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_attr attr;
 
 	bfs_file_stat(file, node, &attr);
@@ -588,12 +593,14 @@ enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
 
 		if (row && row->run && attr.stored_len < attr.len)
 			end = row->run(file, node, off, attr.len, &in_hole);
+		BFS_TRY(bfs_moment_settle(mark, BFS_OK, diag));
 		if (in_hole == hole) {
 			*ret_off = off;
 			return BFS_OK;
 		}
 		off = end;
 	}
+	BFS_TRY(bfs_moment_settle(mark, BFS_OK, diag));
 	if (!hole || off > attr.len)
 		return bfs_fail(diag, BFS_ERR_RANGE, off, "nothing follows");
 	*ret_off = off;
@@ -608,17 +615,16 @@ static enum bfs_err clip(struct bfs_file *file, const struct bfs_node *node,
 			 uint64_t off, size_t len, size_t *ret_len,
 			 struct bfs_diag *diag)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_attr attr;
 
 	stat_known(file, node, &attr);
+	BFS_TRY(bfs_moment_settle(mark, BFS_OK, diag));
 	if (attr.is_dir)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0,
 				"a directory has no bytes");
-	if (!attr.len) {
+	if (!attr.len)
 		BFS_TRY(bfs_file_open(file, node, diag));
-		/* Memory may have been short the first time. */
-		stat_known(file, node, &attr);
-	}
 	*ret_len = off < attr.len ? (size_t)bfs_min(len, attr.len - off) : 0;
 	return BFS_OK;
 }

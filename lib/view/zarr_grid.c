@@ -7,8 +7,8 @@
  * length of something that was checked, n_chunks is bounded.
  */
 #include "bytes.h"
-#include "call.h"
 #include "mem.h"
+#include "moment.h"
 #include "view/file.h"
 #include "view/zarr.h"
 
@@ -159,12 +159,13 @@ void bfs_zarr_free(struct bfs_zarr *z)
 const struct bfs_zarr *bfs_zarr_get(struct bfs_file *file)
 {
 	struct bfs_file_state *state = bfs_file_state(file);
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_zarr *z = NULL;
 
 	if (bfs_flag_get(&state->zarr_known))
 		return state->zarr;
-	if (bfs_err_passes(bfs_call_settle(bfs_zarr_new(file, &z, NULL),
-					   NULL))) {
+	if (bfs_err_passes(bfs_moment_settle(mark, bfs_zarr_new(file, &z, NULL),
+					     NULL))) {
 		bfs_zarr_free(z);
 		return NULL;
 	}

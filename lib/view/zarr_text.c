@@ -10,6 +10,7 @@
  */
 #include "bytes.h"
 #include "mem.h"
+#include "moment.h"
 #include "view/file.h"
 #include "view/zarr.h"
 
@@ -435,6 +436,7 @@ enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
 			   struct bfs_diag *diag)
 {
 	struct bfs_text *text = &file->texts[BFS_TEXT_ZARR] + which;
+	uint64_t mark = bfs_moment_mark();
 	const struct bfs_zarr *z = bfs_zarr_get(file);
 	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err;
@@ -448,7 +450,7 @@ enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
 	err = make_text(z, which, &buf, &len);
 	if (err != BFS_OK)
 		err = bfs_fail(&why, err, 0, "no room for Zarr's metadata");
-	return bfs_text_keep(file, text, err, buf, len, &why, ret_text,
+	return bfs_text_keep(file, text, mark, err, buf, len, &why, ret_text,
 			     ret_len, diag);
 }
 

@@ -30,7 +30,7 @@ static inline void put_digest(struct build *b, size_t from, unsigned kind)
 	/* Nothing built yet is NULL. */
 	if (b->len > from)
 		bfs_digest_add(&d, b->p + from, b->len - from);
-	bfs_digest_finish(&d, bytes);
+	assert_int_equal(bfs_digest_finish(&d, bytes), BFS_OK);
 	build_bytes(b, bytes, bfs_digest_len((enum bfs_digest_kind)kind));
 }
 

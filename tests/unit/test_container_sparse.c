@@ -555,7 +555,7 @@ static bool hash_stream(struct bfs_array *a, const struct bfs_stream *s,
 		err = bfs_array_read(a, s, at, buf, n, NULL);
 		bfs_digest_add(&d, buf, n);
 	}
-	bfs_digest_finish(&d, sum);
+	assert_int_equal(bfs_digest_finish(&d, sum), BFS_OK);
 	for (int i = 0; i < 32; i++)
 		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
 	*ret_len = at;

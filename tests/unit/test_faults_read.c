@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_faults_read.c - reading that fails: each read and each opening of a
+ * file in turn, once or from then on, of one sample of each container.
+ *
+ * pread and openat of the library are ours in this program.
+ */
+#include "fault_walk.h"
+
+#include <inttypes.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+enum mode { EIO_ONCE, EIO_LASTING, EMFILE_ONCE, SHORT, INTERRUPTED };
+
+static struct {
+	enum mode mode;
+	bool on;
+	uint64_t at;		/* the n-th call from arming on */
+	uint64_t n;		/* calls so far */
+	uint64_t n_hits;
+} fault;
+
+/* Whether this call is one that the mode is about. */
+static bool hits(bool opens)
+{
+	bool hit;
+
+	if (!fault.on || opens != (fault.mode == EMFILE_ONCE))
+		return false;
+	fault.n++;
+	if (fault.mode == EIO_LASTING)
+		hit = fault.n >= fault.at;
+	else if (fault.mode == SHORT || fault.mode == INTERRUPTED)
+		hit = fault.n % fault.at == 0;
+	else
+		hit = fault.n == fault.at;
+	fault.n_hits += hit;
+	return hit;
+}
+
+ssize_t pread(int fd, void *buf, size_t len, off_t off)
+{
+	struct iovec iov = { buf, len };
+
+	if (!hits(false))
+		return preadv(fd, &iov, 1, off);
+	if (fault.mode == SHORT) {
+		iov.iov_len = (len + 1) / 2;
+		return preadv(fd, &iov, 1, off);
+	}
+	errno = fault.mode == INTERRUPTED ? EINTR : EIO;
+	return -1;
+}
+
+int openat(int dirfd, const char *path, int flags, ...)
+{
+	if (hits(true)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, dirfd, path, flags, 0);
+}
+
+static void arm(bool on)
+{
+	fault.on = on;
+}
+
+static struct sample samples[] = {
+	{ .path = "good-nd-structured.b2nd" },
+	{ .path = "good-frame-vlmetalayers.b2frame" },
+	{ .path = "good-frame-specials.b2frame" },
+	{ .path = "good-frame-vlblocks.b2frame" },
+	{ .path = "good-sparse-array.b2nd" },
+	{ .path = "good-sparse-varchunks.b2frame" },
+	{ .path = "good-early-9c-usermeta.b2frame" },
+	{ .path = "good-packed-a4-delta.b2packed" },
+	{ .path = "good-packed-a2-sides.b2packed" },
+	{ .path = "good-blp3-array.blp" },
+	{ .path = "good-blp3-unknown.blp" },
+	{ .path = "good-blp2-sha512.blp" },
+	{ .path = "good-lz4-delta-shuffle.blosc2" },
+	{ .path = "good-dict-zstd.blosc2" },
+	{ .path = "good-store-single.b2z" },
+	{ .path = "good-store.b2e" },
+	{ .path = "bad-frame-index.b2frame" },
+	{ .path = "bad-nd-shape.b2nd" },
+	{ .path = "unsupported-frame-filter200.b2frame" },
+};
+
+#define N_SAMPLES (sizeof(samples) / sizeof(samples[0]))
+
+/* All rounds of one mode for a sample: until the n-th call never comes. After
+ * the first, which open it, not every one. */
+static void run(struct sample *sample, enum mode mode, enum bloscfs_err err,
+		uint64_t last)
+{
+	struct walk walk = { .arm = arm, .fault = err };
+	uint64_t n = 0, n_rounds = 0;
+
+	do {
+		n += 1 + n / 24;
+		n_rounds++;
+		memset(&fault, 0, sizeof(fault));
+		fault.mode = mode;
+		fault.at = n;
+		walk_round(&walk, sample);
+	} while (fault.n_hits && n < last);
+	print_message("%s: %" PRIu64 " rounds, %" PRIu64 " calls compared, %"
+		      PRIu64 " told of the fault\n", sample->path, n_rounds,
+		      walk.n_calls, walk.n_faults);
+}
+
+static void run_all(enum mode mode, enum bloscfs_err err, uint64_t last)
+{
+	for (size_t i = 0; i < N_SAMPLES; i++) {
+		walk_learn(&samples[i]);
+		run(&samples[i], mode, err, last);
+		walk_unlearn(&samples[i]);
+	}
+}
+
+static void one_failed_read_is_told_and_forgotten(void **state)
+{
+	(void)state;
+	run_all(EIO_ONCE, BLOSCFS_ERR_IO, UINT64_MAX);
+}
+
+static void a_lasting_failure_is_never_a_fact_about_the_file(void **state)
+{
+	(void)state;
+	run_all(EIO_LASTING, BLOSCFS_ERR_IO, 24);
+}
+
+static void a_lack_of_descriptors_is_told_and_forgotten(void **state)
+{
+	(void)state;
+	run_all(EMFILE_ONCE, BLOSCFS_ERR_NO_FILES, UINT64_MAX);
+}
+
+/* Nobody hears of these. */
+static void short_reads_go_on(void **state)
+{
+	(void)state;
+	run_all(SHORT, BLOSCFS_ERR_INVALID, 3);
+}
+
+static void interrupted_reads_go_on(void **state)
+{
+	(void)state;
+	/* Each one interrupted would never end. */
+	for (size_t i = 0; i < N_SAMPLES; i++) {
+		struct walk walk = { .arm = arm, .fault = BLOSCFS_ERR_INVALID };
+
+		walk_learn(&samples[i]);
+		for (uint64_t n = 2; n < 5; n++) {
+			memset(&fault, 0, sizeof(fault));
+			fault.mode = INTERRUPTED;
+			fault.at = n;
+			walk_round(&walk, &samples[i]);
+		}
+		walk_unlearn(&samples[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_failed_read_is_told_and_forgotten),
+		cmocka_unit_test(
+			a_lasting_failure_is_never_a_fact_about_the_file),
+		cmocka_unit_test(a_lack_of_descriptors_is_told_and_forgotten),
+		cmocka_unit_test(short_reads_go_on),
+		cmocka_unit_test(interrupted_reads_go_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
