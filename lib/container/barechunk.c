@@ -13,6 +13,7 @@
 
 #include "bytes.h"
 #include "mem.h"
+#include "moment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,21 +156,20 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
 				struct bfs_diag *diag)
 {
 	uint64_t len = bfs_source_len(f->source), end, nbytes, *offs;
+	uint64_t mark = bfs_moment_mark();
 	struct bfs_chunk_head h;
 
 	(void)name;
 	f->n_chunks = walk_chain(f->source, NULL, MAX_CHAIN, &end, &nbytes);
 	if (f->n_chunks == 0 || !chunk_lies_at(f->source, 0, &h))
-		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
-				"the chunk is no longer there");
+		return bfs_frame_gone(mark, "the chunk is", diag);
 	offs = bfs_zalloc((size_t)f->n_chunks, sizeof(*offs));
 	if (!offs)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	f->priv = offs;
 	if (walk_chain(f->source, offs, f->n_chunks, &end, &nbytes) !=
 	    f->n_chunks)
-		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
-				"the chunks changed while they were read");
+		return bfs_frame_gone(mark, "the chunks are", diag);
 	f->nbytes = nbytes;
 	f->nbytes_known = true;
 	f->cbytes = len;

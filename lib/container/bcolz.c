@@ -14,6 +14,7 @@
 #include "bytes.h"
 #include "dtype.h"
 #include "mem.h"
+#include "moment.h"
 #include "source/below.h"
 
 #include <errno.h>
@@ -311,6 +312,7 @@ static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
 static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 				struct bfs_diag *diag)
 {
+	uint64_t mark = bfs_moment_mark();
 	struct column *c = bfs_zalloc(1, sizeof(*c));
 	enum bfs_err err;
 
@@ -322,8 +324,7 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 	c->data = bfs_below_dir(f->dir, "data");
 	c->meta = bfs_below_dir(f->dir, "meta");
 	if (!c->data || !c->meta)
-		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
-				"the column is no longer there");
+		return bfs_frame_gone(mark, "the column is", diag);
 	err = open_meta(f, diag);
 	/* Whatever is wrong with them, the source is one of the side files. */
 	if (err == BFS_OK && !f->source)

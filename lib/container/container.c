@@ -217,6 +217,15 @@ bool bfs_frame_set_how(struct bfs_frame *frame, const struct bfs_fd_how *how)
 	return true;
 }
 
+enum bfs_err bfs_frame_gone(uint64_t mark, const char *what,
+			    struct bfs_diag *diag)
+{
+	enum bfs_err err = bfs_moment_settle(mark, BFS_OK, diag);
+
+	return err != BFS_OK ? err :
+	       bfs_fail(diag, BFS_ERR_CHANGED, 0, "%s no longer there", what);
+}
+
 void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why)
 {
 	if (frame->status != BFS_GOOD)

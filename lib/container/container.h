@@ -167,6 +167,11 @@ enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_frame_close(struct bfs_frame *frame);
 
+/* What was probed is no longer there: CHANGED, or the error of the moment met
+ * since the mark (moment.h) that hides it. */
+enum bfs_err bfs_frame_gone(uint64_t mark, const char *what,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Sets status DAMAGED or UNSUPPORTED with the first reason given. */
 void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why);
 

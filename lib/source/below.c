@@ -97,8 +97,12 @@ struct bfs_fd *bfs_below_dir(struct bfs_fd *dir, const char *name)
 	if (dirfd >= 0) {
 		do {
 			fd = openat(dirfd, name, DIR_FLAGS);
-		} while (fd < 0 && bfs_fd_may_retry(errno));
+		} while (fd < 0 && (errno == EINTR || bfs_fd_may_retry(errno)));
+		if (fd < 0)
+			(void)bfs_source_errno(errno, name, 0, NULL);
 		bfs_fd_give(dir);
+	} else {
+		(void)bfs_source_errno(-dirfd, "the directory", 0, NULL);
 	}
 	if (fd >= 0 && fstat(fd, &st) == 0)
 		f = bfs_fd_new(fd);
@@ -129,9 +133,7 @@ enum bfs_err bfs_below_file(struct bfs_fd *dir, const char *name,
 	dirfd = bfs_fd_take(dir);
 	if (dirfd < 0) {
 		forget(way);
-		return bfs_fail(diag, dirfd == -ESTALE ? BFS_ERR_CHANGED :
-				BFS_ERR_IO, 0, "the directory: %s",
-				strerrordesc_np(-dirfd));
+		return bfs_source_errno(-dirfd, "the directory", 0, diag);
 	}
 	err = bfs_source_member(dirfd, name, &source, diag);
 	bfs_fd_give(dir);

@@ -73,7 +73,6 @@ static struct sample samples[] = {
 	{ .path = "good-frame-specials.b2frame" },
 	{ .path = "good-frame-vlblocks.b2frame" },
 	{ .path = "good-sparse-array.b2nd" },
-	{ .path = "good-sparse-varchunks.b2frame" },
 	{ .path = "good-early-9c-usermeta.b2frame" },
 	{ .path = "good-packed-a4-delta.b2packed" },
 	{ .path = "good-packed-a2-sides.b2packed" },
@@ -107,7 +106,7 @@ static void run(struct sample *sample, enum mode mode, enum bloscfs_err err,
 		fault.at = n;
 		walk_round(&walk, sample);
 	} while (fault.n_hits && n < last);
-	print_message("%s: %" PRIu64 " rounds, %" PRIu64 " calls compared, %"
+	print_message("# %s: %" PRIu64 " rounds, %" PRIu64 " calls compared, %"
 		      PRIu64 " told of the fault\n", sample->path, n_rounds,
 		      walk.n_calls, walk.n_faults);
 }
