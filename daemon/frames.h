@@ -48,6 +48,9 @@ struct frame *tree_add_frame(struct tree *tree, struct node *node,
 			     const struct opened *opened);
 /* Another reference. */
 struct frame *tree_hold_frame(struct tree *tree, struct frame *frame);
+/* Closes the idle ones whose files were removed: who removes a big file wants
+ * its space back. */
+void tree_sweep(struct tree *tree);
 void tree_put_frame(struct tree *tree, struct frame *frame);
 
 #endif

@@ -354,6 +354,7 @@ static void wait_for_end(struct serve *serve)
 	struct use use = { .since = now_seconds() };
 	uint64_t tick = serve->daemon->opts->idle_timeout;
 	bool asked = false, watching = false;
+	time_t swept = now_seconds();
 	int n;
 
 	if (tick == 0 || tick > TICK_SECONDS)
@@ -361,6 +362,10 @@ static void wait_for_end(struct serve *serve)
 	for (;;) {
 		n = poll(fds, 3, watching ? WORK_WATCH_MS : asked ? -1 :
 			 (int)tick * 1000);
+		if (now_seconds() - swept >= TICK_SECONDS) {
+			tree_sweep(&serve->daemon->tree);
+			swept = now_seconds();
+		}
 		if (n == 0 && !watching)
 			look_for_use(serve, &use);
 		if (n == 0 ? watching : n > 0 && fds[2].revents)

@@ -444,6 +444,15 @@ static bool is_same(const struct node *node, enum node_kind kind,
 	       (kind == NODE_FRAME || src_same_file(&node->st, st));
 }
 
+/* With the lock held: it is left to those who have it open. */
+static void leave_node(struct tree *tree, struct node *node,
+		       struct frame **closing)
+{
+	unhash_node(tree, node);
+	if (node->kind == NODE_FRAME)
+		frames_detach(tree, node, closing);
+}
+
 int tree_enter_source(struct tree *tree, struct node *parent,
 		      const char *name, enum node_kind kind,
 		      const struct src_stat *st, uint64_t *ret_id,
@@ -456,7 +465,7 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 	pthread_mutex_lock(&tree->lock);
 	node = find_name(tree, parent, name);
 	if (node && !is_same(node, kind, st)) {
-		unhash_node(tree, node);
+		leave_node(tree, node, &closing);
 		node = NULL;
 	}
 	if (node) {
@@ -603,13 +612,15 @@ void tree_count(struct tree *tree, uint64_t *ret_nodes,
 
 void tree_drop(struct tree *tree, struct node *parent, const char *name)
 {
+	struct frame *closing = NULL;
 	struct node *node;
 
 	pthread_mutex_lock(&tree->lock);
 	node = find_name(tree, parent, name);
 	if (node)
-		unhash_node(tree, node);
+		leave_node(tree, node, &closing);
 	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
 }
 
 struct node *tree_container(struct node *node)

@@ -232,3 +232,38 @@ void tree_put_frame(struct tree *tree, struct frame *frame)
 	pthread_mutex_unlock(&tree->lock);
 	frames_close(closing);
 }
+
+/* Idle frames, the oldest first, each with a reference. */
+static size_t hold_idle(struct tree *tree, struct frame **list, size_t cap)
+{
+	struct frame *frame, *next;
+	size_t n = 0;
+
+	pthread_mutex_lock(&tree->lock);
+	for (frame = tree->oldest; frame && n < cap; frame = next) {
+		next = frame->newer;
+		list[n++] = take(tree, frame);
+	}
+	pthread_mutex_unlock(&tree->lock);
+	return n;
+}
+
+void tree_sweep(struct tree *tree)
+{
+	struct frame **list = calloc(tree->max_idle + 1, sizeof(*list));
+	struct frame *closing = NULL;
+	size_t n = list ? hold_idle(tree, list, tree->max_idle + 1) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (bloscfs_is_removed(list[i]->file)) {
+			pthread_mutex_lock(&tree->lock);
+			/* The one file of a mount may be gone. */
+			if (list[i]->node && list[i]->node->parent)
+				frames_detach(tree, list[i]->node, &closing);
+			pthread_mutex_unlock(&tree->lock);
+		}
+		tree_put_frame(tree, list[i]);
+	}
+	frames_close(closing);
+	free(list);
+}

@@ -540,6 +540,11 @@ bool bloscfs_let_go(struct bloscfs_file *file,
 	return bfs_frame_set_how(file->root->array->frame, &own);
 }
 
+bool bloscfs_is_removed(struct bloscfs_file *file)
+{
+	return bfs_frame_is_removed(file->root->array->frame);
+}
+
 /* Puts the window in the place of the whole. */
 static enum bfs_err cut_source(struct bfs_source **source, uint64_t offset,
 			       uint64_t length, struct bfs_diag *diag)

@@ -169,6 +169,10 @@ struct bloscfs_reopen {
 bool bloscfs_let_go(struct bloscfs_file *file,
 		    const struct bloscfs_reopen *how);
 
+/* Whether the file behind was removed, and only the descriptor keeps it (and
+ * its space). Waits for nothing. */
+bool bloscfs_is_removed(struct bloscfs_file *file);
+
 /* A file of the caller's own among them. */
 struct bloscfs_fd;
 /* Takes over fd and arg. NULL on no memory: both stay the caller's. */

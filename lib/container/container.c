@@ -226,6 +226,12 @@ enum bfs_err bfs_frame_gone(uint64_t mark, const char *what,
 	       bfs_fail(diag, BFS_ERR_CHANGED, 0, "%s no longer there", what);
 }
 
+bool bfs_frame_is_removed(const struct bfs_frame *frame)
+{
+	return frame->dir ? bfs_fd_is_nameless(frame->dir) :
+			    bfs_source_is_nameless(frame->source);
+}
+
 void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why)
 {
 	if (frame->status != BFS_GOOD)

@@ -154,6 +154,8 @@ const struct bfs_container *bfs_container_probe_dir(int dirfd);
  * may be let go from then on; how->arg is taken over. False where there is
  * none (memory, a window of a file). Before the frame is shared. */
 bool bfs_frame_set_how(struct bfs_frame *frame, const struct bfs_fd_how *how);
+/* Whether its file or directory was removed while a descriptor holds it. */
+bool bfs_frame_is_removed(const struct bfs_frame *frame);
 /* Opens a directory container (ops NULL: probes itself). dirfd is copied. */
 enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 				struct bfs_frame **ret_frame,

@@ -15,6 +15,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,13 +137,36 @@ static struct bfs_fd *find_idle(void)
 	return NULL;
 }
 
+/* A layered file system counts the names of a layer below, where the file
+ * stays; but the kernel knows that the one it was opened by is gone. */
+static bool is_deleted(int fd)
+{
+	static const char mark[] = " (deleted)";
+	char link[32], path[4096];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path));
+	return len >= (ssize_t)strlen(mark) &&
+	       memcmp(path + len - strlen(mark), mark, strlen(mark)) == 0;
+}
+
 /* Whether the file has lost its name; what is known without asking. */
 static bool is_nameless(int fd)
 {
 	struct statx st;
 
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK,
-		     &st) < 0 || st.stx_nlink == 0;
+		     &st) < 0 || st.stx_nlink == 0 || is_deleted(fd);
+}
+
+bool bfs_fd_is_nameless(struct bfs_fd *f)
+{
+	bool nameless = !(atomic_fetch_add(&f->users, 1) & AWAY) &&
+			is_nameless(f->fd);
+
+	atomic_fetch_sub(&f->users, 1);
+	return nameless;
 }
 
 bool bfs_fd_spare(void)

@@ -41,6 +41,10 @@ void bfs_fd_unref(struct bfs_fd *f);
 int bfs_fd_take(struct bfs_fd *f) BFS_MUST_CHECK;
 void bfs_fd_give(struct bfs_fd *f);
 
+/* Whether it is open, and its file has no name any more. Asks nobody: what
+ * another machine removed may not be known yet. */
+bool bfs_fd_is_nameless(struct bfs_fd *f);
+
 /* How many are to be open at once; SIZE_MAX without a call. */
 void bfs_fd_set_limit(size_t n);
 /* Closes one that nobody uses; false if there is none. What has met EMFILE

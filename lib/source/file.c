@@ -182,6 +182,12 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
 	return BFS_OK;
 }
 
+bool bfs_source_is_nameless(const struct bfs_source *s)
+{
+	return s->ops == &file_ops &&
+	       bfs_fd_is_nameless(((const struct file *)s)->fd);
+}
+
 bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how)
 {
 	if (s->ops != &file_ops)

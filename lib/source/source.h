@@ -64,6 +64,9 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
  * Before the source is shared. */
 bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how);
 
+/* bfs_fd_is_nameless of a file; false for all else. */
+bool bfs_source_is_nameless(const struct bfs_source *s);
+
 /* A regular file of a directory by name, which must not be a symlink and
  * must not contain '/'. */
 enum bfs_err bfs_source_member(int dirfd, const char *name,

@@ -7,6 +7,7 @@ import errno
 import os
 import random
 import resource
+import shutil
 
 import harness
 import samples
@@ -173,6 +174,35 @@ def what_was_removed_while_it_is_read_stays(work):
             equal(data.read(), data_of(0))
 
 
+def of_what_was_removed_nothing_is_held(work):
+    source = make_frames(work + "/source", 4)
+    samples.write_sparse_frame(source + "/s.b2frame", data_of(9), 300)
+    with Mount(work, source, "-o", "attr_timeout=0.1") as mount:
+        with open(mount.path("0003.b2frame/data.bin"), "rb",
+                  buffering=0) as file:
+            for name in ("0000", "0001", "0002", "0003", "s"):
+                harness.read(mount.path(name + ".b2frame/data.bin"))
+            for name in ("0000", "0001", "0003"):
+                os.unlink(f"{source}/{name}.b2frame")
+            shutil.rmtree(source + "/s.b2frame")
+            # One is looked up afterwards, others are not.
+            assert harness.wait_until(
+                lambda: not os.path.exists(mount.path("0000.b2frame")))
+
+            def deleted():
+                return {name for name in held(mount)
+                        if name.startswith(source + "/") and
+                        name.endswith(" (deleted)")}
+
+            kept = source + "/0003.b2frame (deleted)"
+            assert harness.wait_until(lambda: deleted() == {kept}, 60), \
+                deleted()
+            equal(file.read(), data_of(3))
+        assert harness.wait_until(lambda: not deleted(), 60), deleted()
+        # What is still there is not touched.
+        assert source + "/0002.b2frame" in held(mount), held(mount)
+
+
 harness.main([
     the_soft_limit_is_raised_to_the_hard_one,
     a_tree_of_many_frames_is_read_whole_with_few,
@@ -181,4 +211,5 @@ harness.main([
     deep_folders_are_listed_with_few,
     what_changed_while_it_was_let_go_is_not_read_on,
     what_was_removed_while_it_is_read_stays,
+    of_what_was_removed_nothing_is_held,
 ])
