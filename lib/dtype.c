@@ -144,7 +144,9 @@ static enum bfs_err scan_simple(struct bfs_dt *ps, const char *text, size_t len,
 	uint64_t n = 0;
 	size_t i = 0;
 
-	if (len && text[i] && strchr("<>|=", text[i]))
+	if (len == 0)
+		return bfs_dt_refuse(ps, "unknown type");
+	if (text[i] && strchr("<>|=", text[i]))
 		order = text[i++];
 	BFS_TRY(scan_kind(ps, text, len, &i, &type->kind, &n));
 	if (!is_size(type->kind, n))

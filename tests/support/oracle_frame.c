@@ -116,6 +116,10 @@ static enum oracle_verdict read_index(struct oracle_frame *f, char *err)
 	uint64_t at = f->header_len + f->cbytes;
 	struct oracle_bytes raw;
 
+	/* Without bytes there is no index; cbytes may count deleted chunks. */
+	if (f->nbytes == 0 && f->trailer_off != f->header_len &&
+	    f->trailer_off != at)
+		return BAD(err, "an index of nothing");
 	if (f->nbytes == 0)
 		return ORACLE_GOOD;
 	if (f->chunksize < 0)
