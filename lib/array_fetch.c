@@ -403,33 +403,30 @@ static enum bfs_err read_early(struct fetching *f, uint32_t block)
 	return err;
 }
 
-/* The one block, late. */
-static enum bfs_err pin_large(struct fetching *f, const uint32_t *block,
-			      struct bfs_cache_pin *pin)
-{
-	enum bfs_err err = read_early(f, *block);
-
-	if (err == BFS_OK)
-		err = pin_all(f, block, 1, pin);
-	drop_scratch(f);
-	return err;
-}
-
 static bool claims_late(const struct fetching *f, const uint32_t *blocks,
 			size_t n)
 {
-	enum bfs_chunk_kind kind = f->plan->chunk->head.kind;
+	const struct bfs_chunk *c = f->plan->chunk;
 
 	return n == 1 && f->array->frame->source->decoded &&
-	       (kind == BFS_CHUNK_BLOCKS || kind == BFS_CHUNK_VLBLOCKS) &&
-	       bfs_chunk_block_len(f->plan->chunk, blocks[0]) >= LATE_CLAIM;
+	       (c->head.kind == BFS_CHUNK_BLOCKS ||
+		c->head.kind == BFS_CHUNK_VLBLOCKS) &&
+	       bfs_chunk_block_len(c, blocks[0]) >= LATE_CLAIM;
 }
 
-static enum bfs_err pin_some(struct fetching *f, const uint32_t *blocks,
-			     size_t n, struct bfs_cache_pin *pins)
+/* The same as pin_all, but a large block by itself late. */
+static enum bfs_err pin_large(struct fetching *f, const uint32_t *blocks,
+			      size_t n, struct bfs_cache_pin *pins)
 {
-	return claims_late(f, blocks, n) ? pin_large(f, blocks, pins) :
-					   pin_all(f, blocks, n, pins);
+	enum bfs_err err = BFS_OK;
+
+	if (claims_late(f, blocks, n))
+		err = read_early(f, blocks[0]);
+	if (err == BFS_OK)
+		err = pin_all(f, blocks, n, pins);
+	if (f->scratch)
+		drop_scratch(f);
+	return err;
 }
 
 static bool wants_ref(const struct bfs_plan *plan, const uint32_t *blocks,
@@ -452,10 +449,13 @@ enum bfs_err bfs_array_fetch(struct bfs_array *array, uint64_t id,
 	enum bfs_err err;
 
 	if (has_ref) {
-		BFS_TRY(pin_some(&f, &first, 1, &ref));
+		BFS_TRY(pin_large(&f, &first, 1, &ref));
 		f.ref = ref.data;
 	}
-	err = pin_some(&f, blocks, n, pins);
+	if (BFS_UNLIKELY(array->frame->source->decoded))
+		err = pin_large(&f, blocks, n, pins);
+	else
+		err = pin_all(&f, blocks, n, pins);
 	if (has_ref)
 		bfs_cache_unpin(array->engine->cache, &ref, false);
 	if (err == BFS_OK)

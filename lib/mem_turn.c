@@ -38,79 +38,32 @@ static struct waiter *queue;		/* by ticket */
 static uint64_t last_ticket;
 static struct bfs_turn_spare *spares;
 
-/* Turns that are not waiting, by the parity of the epoch they began in. */
-static _Atomic uint32_t n_running[2];
-static _Atomic unsigned epoch;
-static _Atomic uint32_t n_waiting;
 static _Atomic uint64_t first_ticket;	/* of the queue; 0: empty */
 static _Atomic uint64_t n_waits, n_refused;
 
-static _Thread_local struct bfs_turn *current;
-static _Thread_local unsigned n_left;	/* turns left, not ended */
-
-static void start_running(struct bfs_turn *t)
-{
-	t->epoch = atomic_load_explicit(&epoch, memory_order_relaxed) & 1;
-	atomic_fetch_add(&n_running[t->epoch], 1);
-}
-
-static void stop_running(const struct bfs_turn *t)
-{
-	atomic_fetch_sub(&n_running[t->epoch], 1);
-}
+struct bfs_turn_counts bfs_turn_counts;
+_Thread_local struct bfs_turn_thread bfs_turn_thread;
 
 /* What was reserved and not used is everybody's again. */
-static void drop_reserve(struct bfs_turn *t)
+void bfs_turn_drop_reserve(struct bfs_turn *t)
 {
-	if (t->reserved)
-		bfs_mem_unreserve(t->reserved);
+	bfs_mem_unreserve(t->reserved);
 	t->reserved = 0;
 	t->need = 0;
 }
 
-static void wake_waiting(void)
+void bfs_turn_wake(void)
 {
-	if (!atomic_load(&n_waiting))
-		return;
 	pthread_mutex_lock(&lock);
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
-}
-
-void bfs_turn_begin(struct bfs_turn *t, bool may_wait)
-{
-	*t = (struct bfs_turn){ .outer = current };
-	t->may_wait = may_wait && !current && !n_left;
-	t->spent = bfs_call_spent();
-	current = t;
-	start_running(t);
-}
-
-void bfs_turn_leave(struct bfs_turn *t)
-{
-	if (current != t)
-		return;
-	drop_reserve(t);
-	current = t->outer;
-	n_left++;
-}
-
-void bfs_turn_end(struct bfs_turn *t)
-{
-	if (current == t)
-		current = t->outer;
-	else if (n_left)
-		n_left--;
-	drop_reserve(t);
-	stop_running(t);
-	wake_waiting();
 }
 
 /* Charges, by any thread at any time. */
 
 bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, bool passes))
 {
-	struct bfs_turn *t = current;
+	struct bfs_turn *t = bfs_turn_thread.now;
 	uint64_t first = atomic_load_explicit(&first_ticket,
 					      memory_order_relaxed);
 	uint64_t own;
@@ -133,7 +86,7 @@ bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, bool passes))
 /* What the first of the queue gives back stays reserved for it. */
 uint64_t bfs_turn_credit(uint64_t len)
 {
-	struct bfs_turn *t = current;
+	struct bfs_turn *t = bfs_turn_thread.now;
 	int64_t room;
 
 	if (!t)
@@ -167,7 +120,7 @@ static void enqueue(struct waiter *w)
 		at = &(*at)->next;
 	w->next = *at;
 	*at = w;
-	atomic_fetch_add(&n_waiting, 1);
+	atomic_fetch_add(&bfs_turn_counts.n_waiting, 1);
 	show_first();
 }
 
@@ -178,7 +131,7 @@ static void dequeue(struct waiter *w)
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	atomic_fetch_sub(&n_waiting, 1);
+	atomic_fetch_sub(&bfs_turn_counts.n_waiting, 1);
 	show_first();
 	pthread_cond_broadcast(&changed);
 }
@@ -221,7 +174,7 @@ static uint64_t find_need(const struct bfs_turn *t)
 
 static bool is_drained(unsigned parity)
 {
-	return atomic_load(&n_running[parity & 1]) == 0;
+	return atomic_load(&bfs_turn_counts.n_running[parity & 1]) == 0;
 }
 
 /* Waits for all that ran at its start to end, while others begin: these are
@@ -235,10 +188,10 @@ struct grace {
 static void watch_grace(struct grace *g)
 {
 	if (!g->began) {
-		g->since = atomic_load(&epoch);
+		g->since = atomic_load(&bfs_turn_counts.epoch);
 		if (!is_drained(g->since + 1))
 			return;
-		atomic_store(&epoch, g->since + 1);
+		atomic_store(&bfs_turn_counts.epoch, g->since + 1);
 		g->began = true;
 	}
 	if (is_drained(g->since)) {
@@ -275,25 +228,25 @@ static uint64_t wait_in_queue(struct bfs_turn *t, uint64_t need, uint64_t had)
 	uint64_t got = 0;
 
 	pthread_mutex_lock(&lock);
-	stop_running(t);
+	atomic_fetch_sub(&bfs_turn_counts.n_running[t->epoch], 1);
 	enqueue(&w);
 	while (queue != &w && bfs_call_check(NULL) == BFS_OK)
 		wait_for_change();
 	if (queue == &w)
 		got = reserve(need, had);
-	start_running(t);
+	bfs_turn_run(t);
 	dequeue(&w);
 	pthread_mutex_unlock(&lock);
 	return got;
 }
 
-bool bfs_turn_again(struct bfs_turn *t, enum bfs_err *err,
-		    struct bfs_diag *diag)
+bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
+		   struct bfs_diag *diag)
 {
 	uint64_t need, least, had = t->need;
 	enum bfs_err stopped;
 
-	if (BFS_LIKELY(!t->short_len) || *err == BFS_OK || !t->may_wait)
+	if (*err == BFS_OK || !t->may_wait)
 		return false;
 	stopped = bfs_call_may_wait("memory", diag);
 	if (stopped != BFS_OK) {
@@ -302,7 +255,7 @@ bool bfs_turn_again(struct bfs_turn *t, enum bfs_err *err,
 	}
 	least = find_least(t);
 	need = find_need(t);
-	drop_reserve(t);
+	bfs_turn_drop_reserve(t);
 	t->held = 0;
 	t->peak = 0;
 	t->short_len = 0;
@@ -353,6 +306,6 @@ void bfs_turn_get_stats(struct bfs_turn_stats *ret_stats)
 	*ret_stats = (struct bfs_turn_stats){
 		.n_waits = atomic_load(&n_waits),
 		.n_refused = atomic_load(&n_refused),
-		.n_waiting = atomic_load(&n_waiting),
+		.n_waiting = atomic_load(&bfs_turn_counts.n_waiting),
 	};
 }

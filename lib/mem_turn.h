@@ -16,8 +16,10 @@
 #ifndef BFS_MEM_TURN_H
 #define BFS_MEM_TURN_H
 
+#include "call.h"
 #include "err.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,23 +38,90 @@ struct bfs_turn {
 	bool may_wait;
 };
 
+/* What a thread is in the middle of. */
+struct bfs_turn_thread {
+	struct bfs_turn *now;
+	unsigned n_left;	/* turns left and not ended */
+};
+
+#ifdef __GNUC__
+__attribute__((tls_model("initial-exec")))
+#endif
+extern _Thread_local struct bfs_turn_thread bfs_turn_thread;
+
+/* Turns that are not waiting, by the parity of the epoch they began in; and
+ * how many wait. */
+extern struct bfs_turn_counts {
+	_Atomic uint32_t n_running[2];
+	_Atomic unsigned epoch;
+	_Atomic uint32_t n_waiting;
+} bfs_turn_counts;
+
+/* Out of line: what the calls below do when memory is scarce. */
+void bfs_turn_wake(void);
+void bfs_turn_drop_reserve(struct bfs_turn *turn);
+bool bfs_turn_wait(struct bfs_turn *turn, enum bfs_err *err,
+		   struct bfs_diag *diag);
+
+static inline void bfs_turn_run(struct bfs_turn *turn)
+{
+	turn->epoch = atomic_load_explicit(&bfs_turn_counts.epoch,
+					   memory_order_relaxed) & 1;
+	atomic_fetch_add(&bfs_turn_counts.n_running[turn->epoch], 1);
+}
+
 /* The thread's work begins. A turn inside another one of its thread, and one
  * of a thread that holds the memory of an earlier turn (bfs_turn_leave),
  * never waits. may_wait false: nor does this one. */
-void bfs_turn_begin(struct bfs_turn *turn, bool may_wait);
+static inline void bfs_turn_begin(struct bfs_turn *turn, bool may_wait)
+{
+	struct bfs_turn_thread *own = &bfs_turn_thread;
+
+	turn->outer = own->now;
+	turn->ticket = turn->need = turn->reserved = 0;
+	turn->held = turn->peak = 0;
+	turn->short_len = 0;
+	turn->spent = bfs_call_spent();
+	turn->may_wait = may_wait && !own->now && !own->n_left;
+	own->now = turn;
+	bfs_turn_run(turn);
+}
 
 /* After the work, and with all given back if it failed: whether to do it
  * again. Else *err is what it is, or LIMIT and diag filled where the work can
- * never fit. Waits as long as
- * it takes, or until the thread's call is stopped (call.h). */
-bool bfs_turn_again(struct bfs_turn *turn, enum bfs_err *err,
-		    struct bfs_diag *diag);
+ * never fit. Waits as long as it takes, or until the thread's call is stopped
+ * (call.h). */
+static inline bool bfs_turn_again(struct bfs_turn *turn, enum bfs_err *err,
+				  struct bfs_diag *diag)
+{
+	return BFS_UNLIKELY(turn->short_len) && bfs_turn_wait(turn, err, diag);
+}
 
 /* The call returns, but what it took is held until bfs_turn_end. */
-void bfs_turn_leave(struct bfs_turn *turn);
+static inline void bfs_turn_leave(struct bfs_turn *turn)
+{
+	if (BFS_UNLIKELY(turn->need))
+		bfs_turn_drop_reserve(turn);
+	bfs_turn_thread.now = turn->outer;
+	bfs_turn_thread.n_left++;
+}
+
 /* All is given back. Fine after bfs_turn_leave and without; by the thread
  * that began it. */
-void bfs_turn_end(struct bfs_turn *turn);
+static inline void bfs_turn_end(struct bfs_turn *turn)
+{
+	struct bfs_turn_thread *own = &bfs_turn_thread;
+
+	if (own->now == turn)
+		own->now = turn->outer;
+	else if (own->n_left)
+		own->n_left--;
+	if (BFS_UNLIKELY(turn->need))
+		bfs_turn_drop_reserve(turn);
+	atomic_fetch_sub(&bfs_turn_counts.n_running[turn->epoch], 1);
+	if (BFS_UNLIKELY(atomic_load(&bfs_turn_counts.n_waiting)))
+		bfs_turn_wake();
+}
 
 /* A way to give back `len` bytes that nobody uses at the moment; called
  * without locks. Until removed; entry is the caller's. */
