@@ -9,7 +9,6 @@
 #include "array_priv.h"
 
 #include "bytes.h"
-#include "mem.h"
 
 #include <inttypes.h>
 
@@ -136,47 +135,108 @@ enum bfs_err bfs_array_lazy_len(struct bfs_array *a, uint64_t n,
 	return BFS_OK;
 }
 
-/* The compressed length of each block, as the trailer lists it. */
-static void put_sizes(const struct raw *r, const struct bfs_chunk *chunk,
-		      uint8_t *p)
+/* What is asked of a lazy chunk, which is never made as a whole. */
+struct window {
+	uint64_t off;
+	uint8_t *dst;
+	size_t len;
+};
+
+/* Where [begin, end) of the lazy chunk meets the window: from which of its
+ * bytes on and how many, and where they go. */
+static size_t meet(const struct window *w, uint64_t begin, uint64_t end,
+		   uint64_t *ret_from, uint8_t **ret_dst)
 {
-	uint32_t n = r->head.n_blocks, k;
+	uint64_t first = bfs_max(begin, w->off);
+	uint64_t last = bfs_min(end, w->off + w->len);
 
-	for (k = 0; k < n; k++) {
-		uint32_t len = r->head.blocksize;
+	if (first >= last)
+		return 0;
+	*ret_from = first - begin;
+	*ret_dst = w->dst + (first - w->off);
+	return (size_t)(last - first);
+}
 
-		if (r->head.kind != BFS_CHUNK_RAW)
-			len = chunk->spans[k];
-		else if (k == n - 1)
-			len = r->head.nbytes - k * r->head.blocksize;
-		put_le32(p + 4 * k, len);
+static void copy_part(const struct window *w, uint64_t begin,
+		      const uint8_t *part, size_t len)
+{
+	uint64_t from;
+	uint8_t *dst;
+	size_t n = meet(w, begin, begin + len, &from, &dst);
+
+	if (n > 0)
+		memcpy(dst, part + from, n);
+}
+
+/* The compressed length of block k, as the trailer lists it. */
+static uint32_t stored_len(const struct raw *r, const struct bfs_chunk *chunk,
+			   uint32_t k)
+{
+	if (r->head.kind == BFS_CHUNK_RAW)
+		return k < r->head.n_blocks - 1 ? r->head.blocksize :
+		       r->head.nbytes - k * r->head.blocksize;
+	return chunk->head.n_blocks == r->head.n_blocks ? chunk->spans[k] : 0;
+}
+
+static void put_sizes(const struct window *w, uint64_t begin,
+		      const struct raw *r, const struct bfs_chunk *chunk)
+{
+	uint64_t end = begin + 4 * (uint64_t)r->head.n_blocks, from;
+	uint8_t word[4], *dst;
+	size_t n = meet(w, begin, end, &from, &dst);
+	uint64_t k;
+
+	if (n == 0)
+		return;
+	for (k = from / 4; k < r->head.n_blocks &&
+	      begin + 4 * k < w->off + w->len; k++) {
+		put_le32(word, stored_len(r, chunk, (uint32_t)k));
+		copy_part(w, begin + 4 * k, word, sizeof(word));
 	}
 }
 
-static enum bfs_err fill_lazy(struct bfs_array *a, uint64_t n,
-			      const struct raw *r, uint8_t *buf,
-			      struct bfs_diag *diag)
+/* The header, and the chunk's place behind its block starts. */
+static enum bfs_err put_fixed(struct bfs_array *a, uint64_t n,
+			      const struct raw *r, uint64_t tables_end,
+			      const struct window *w, struct bfs_diag *diag)
 {
-	size_t tables = 4 * (size_t)r->head.n_blocks;
-	bool coded = r->head.kind != BFS_CHUNK_RAW;
+	uint8_t head[BFS_CHUNK_HEADER], place[12];
 	uint64_t at = r->span.off, number = n;
-	struct bfs_plan plan;
 
-	BFS_TRY(read_stored(a, r, 0, buf, BFS_CHUNK_HEADER +
-			    (coded ? tables : 0), diag));
-	if (!coded)
-		memset(buf + BFS_CHUNK_HEADER, 0, tables);
-	buf[31] |= LAZY_FLAG;
+	BFS_TRY(read_stored(a, r, 0, head, sizeof(head), diag));
+	head[31] |= LAZY_FLAG;
+	copy_part(w, 0, head, sizeof(head));
 	/* In a sparse frame both numbers are that of the chunk's file. */
 	if (a->frame->ops->source)
 		at = number = r->span.file;
-	put_le32(buf + BFS_CHUNK_HEADER + tables, (uint32_t)number);
-	put_le64(buf + BFS_CHUNK_HEADER + tables + 4, at);
+	put_le32(place, (uint32_t)number);
+	put_le64(place + 4, at);
+	copy_part(w, tables_end, place, sizeof(place));
+	return BFS_OK;
+}
+
+static enum bfs_err fill_lazy(struct bfs_array *a, uint64_t n,
+			      const struct raw *r, const struct window *w,
+			      struct bfs_diag *diag)
+{
+	uint64_t end = BFS_CHUNK_HEADER + 4 * (uint64_t)r->head.n_blocks, from;
+	bool coded = r->head.kind != BFS_CHUNK_RAW;
+	struct bfs_plan plan;
+	uint8_t *dst;
+	size_t len;
+
+	BFS_TRY(put_fixed(a, n, r, end, w, diag));
+	len = meet(w, BFS_CHUNK_HEADER, end, &from, &dst);
+	if (len > 0 && coded)
+		BFS_TRY(read_stored(a, r, BFS_CHUNK_HEADER + from, dst, len,
+				    diag));
+	else if (len > 0)
+		memset(dst, 0, len);
+	/* The plan of many blocks is large: not for what lies before. */
+	if (w->off + w->len <= end + 12)
+		return BFS_OK;
 	BFS_TRY(bfs_array_find_plan(a, n, &plan, diag));
-	if (!coded || plan.chunk->head.n_blocks == r->head.n_blocks)
-		put_sizes(r, plan.chunk, buf + 44 + tables);
-	else
-		memset(buf + 44 + tables, 0, tables);
+	put_sizes(w, end + 12, r, plan.chunk);
 	bfs_chunk_unref(plan.chunk);
 	return BFS_OK;
 }
@@ -184,7 +244,7 @@ static enum bfs_err fill_lazy(struct bfs_array *a, uint64_t n,
 enum bfs_err bfs_array_lazy_read(struct bfs_array *a, uint64_t n, uint64_t off,
 				 void *dst, size_t len, struct bfs_diag *diag)
 {
-	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
+	struct window window = { off, dst, len };
 	uint64_t whole;
 	struct raw r;
 
@@ -195,10 +255,5 @@ enum bfs_err bfs_array_lazy_read(struct bfs_array *a, uint64_t n, uint64_t off,
 				"the chunk became shorter");
 	if (stays_plain(&r))
 		return read_stored(a, &r, off, dst, len, diag);
-	buf = bfs_alloc((size_t)whole);
-	if (!buf)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	BFS_TRY(fill_lazy(a, n, &r, buf, diag));
-	memcpy(dst, buf + off, len);
-	return BFS_OK;
+	return fill_lazy(a, n, &r, &window, diag);
 }

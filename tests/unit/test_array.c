@@ -64,6 +64,56 @@ static void random_read_asks_for_the_touched_block_alone(void **state)
 	free(out.p);
 }
 
+/* Header, block starts, number and place, and the length of each block. */
+static void lazy_chunk_is_the_same_in_windows_as_in_one(void **state)
+{
+	static const size_t steps[] = { 1, 3, 32, 45, 1000 };
+	static const struct bfs_stream lazy = { BFS_STREAM_LAZY_CHUNK, 1 };
+	struct bfs_engine *e = arrays_engine(64 << 20);
+	struct build out = { 0 };
+	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0), *whole, got[1000];
+	struct bfs_array *a = arrays_open(e, out.p, out.len);
+	uint64_t len, off, asked;
+	struct bfs_chunk *chunk;
+	struct bfs_span span;
+	size_t i, n, k;
+
+	(void)state;
+	assert_int_equal(bfs_array_plan(a, 1, &chunk, &span, NULL), BFS_OK);
+	n = chunk->head.n_blocks;
+	assert_int_equal(bfs_array_len(a, &lazy, &len, NULL), BFS_OK);
+	assert_int_equal(len, 44 + 8 * n);
+	whole = malloc(len);
+	assert_int_equal(bfs_array_read(a, &lazy, 0, whole, len, NULL),
+			 BFS_OK);
+	assert_memory_equal(whole, out.p + span.off, 31);
+	assert_int_equal(whole[31], out.p[span.off + 31] | 8);
+	assert_memory_equal(whole + 32, out.p + span.off + 32, 4 * n);
+	assert_int_equal(bfs_le32(whole + 32 + 4 * n), 1);
+	assert_int_equal(bfs_le64(whole + 36 + 4 * n), span.off);
+	for (k = 0; k < n; k++)
+		assert_int_equal(bfs_le32(whole + 44 + 4 * n + 4 * k),
+				 chunk->spans[k]);
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		for (off = 0; off < len; off += steps[i]) {
+			size_t part = (size_t)bfs_min(steps[i], len - off);
+
+			asked = a->frame->source->read_len;
+			assert_int_equal(bfs_array_read(a, &lazy, off, got,
+							part, NULL), BFS_OK);
+			assert_memory_equal(got, whole + off, part);
+			assert_true(a->frame->source->read_len - asked <=
+				    part + 128);
+		}
+	}
+	free(whole);
+	bfs_chunk_unref(chunk);
+	bfs_array_close(a);
+	bfs_engine_free(e);
+	free(data);
+	free(out.p);
+}
+
 static void neighbours_are_read_together(void **state)
 {
 	struct bfs_engine *e = arrays_engine(64 << 20);
@@ -668,6 +718,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_read_asks_for_the_touched_block_alone),
+		cmocka_unit_test(lazy_chunk_is_the_same_in_windows_as_in_one),
 		cmocka_unit_test(neighbours_are_read_together),
 		cmocka_unit_test(untouched_block_survives_garbage_around_it),
 		cmocka_unit_test(delta_reads_block_zero_as_reference),
