@@ -12,6 +12,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+/* What is freed shall go back to the system, from few heaps. Large buffers are
+ * not the heap's; no request allocates much from it. */
+static void set_heap(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_ARENA_MAX, 4);
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
+
 /* A closed descriptor 0 to 2 would become some file of ours. */
 static void fill_stdio(void)
 {
@@ -60,6 +75,7 @@ int main(int argc, char **argv)
 	enum exit_code code = EXIT_USAGE;
 	struct opts opts;
 
+	set_heap();
 	fill_stdio();
 	if (opts_parse(&opts, argc, argv, error, sizeof(error)) == 0)
 		code = run(&opts);

@@ -6,25 +6,37 @@
 
 #include <errno.h>
 #include <linux/fuse.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#define MAX_TOUCHED 8
 
 static _Thread_local struct {
 	void *buf;
 	size_t cap;
+	bool touched;
 	struct bloscfs_pieces *pieces;
 } worker;
 
-/* Faulting pages in one by one, at first use, costs more than all of it. */
+/* Buffers whose pages are all there. */
+static _Atomic unsigned n_touched;
+
+/* Faulting pages in one by one, at first use, costs more than all of it; but
+ * of many workers few ever use them. */
 static int make_buffer(size_t cap)
 {
+	bool touch = atomic_fetch_add(&n_touched, 1) < MAX_TOUCHED;
 	void *buf = mmap(NULL, cap, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+			 MAP_PRIVATE | MAP_ANONYMOUS |
+			 (touch ? MAP_POPULATE : 0), -1, 0);
 
+	if (buf == MAP_FAILED || !touch)
+		atomic_fetch_sub(&n_touched, 1);
 	if (buf == MAP_FAILED)
 		return -ENOMEM;
-	if (worker.buf)
-		munmap(worker.buf, worker.cap);
+	reply_thread_trim();
+	worker.touched = touch;
 	worker.buf = buf;
 	worker.cap = cap;
 	return 0;
@@ -52,6 +64,9 @@ void reply_thread_trim(void)
 {
 	if (worker.buf)
 		munmap(worker.buf, worker.cap);
+	if (worker.touched)
+		atomic_fetch_sub(&n_touched, 1);
+	worker.touched = false;
 	worker.buf = NULL;
 	worker.cap = 0;
 }

@@ -247,12 +247,15 @@ def two_hundred_readers_take_little_more_than_the_cache(work):
     for i in range(200):
         os.link(f"{work}/{('lz4', 'zstd')[i % 2]}.b2frame",
                 f"{source}/{i}.b2frame")
-    with Mount(work, source, "--cache_size=16M") as mount:
-        got = at_once([
-            lambda i=i: programs.sha(mount.path(f"{i}.b2frame/data.bin"))
-            for i in range(200)])
-        equal(set(got), {digest}, "digests")
-        assert peak(mount) < 48 * MIB, peak(mount)
+    for threads in ("2", "64"):
+        with Mount(work, source, "--cache_size=16M",
+                   "--threads=" + threads) as mount:
+            got = at_once([
+                lambda i=i: programs.sha(
+                    mount.path(f"{i}.b2frame/data.bin"))
+                for i in range(200)])
+            equal(set(got), {digest}, "digests")
+            assert peak(mount) < 48 * MIB, (threads, peak(mount))
 
 
 def limits_come_from_memory_and_control_groups(work):
@@ -280,6 +283,8 @@ def limits_come_from_memory_and_control_groups(work):
 
 
 if __name__ == "__main__":
+    # It writes to memory that nobody uses, so that it counts as used.
+    os.environ.pop("MALLOC_PERTURB_", None)
     namespace.enter()
     harness.main([
         twelve_readers_in_a_tight_budget_all_succeed,
