@@ -35,10 +35,8 @@ static void shape_blocks(const struct bfs_array *a, struct bfs_chunk *c)
 	case BFS_CHUNK_VALUE:
 		cut_blocks(c, tiled ? a->nd.block_len : SPECIAL_BLOCK);
 		break;
+	/* Blocks of another size than the array's are damage there. */
 	case BFS_CHUNK_RAW:
-		if (tiled)
-			cut_blocks(c, a->nd.block_len);
-		break;
 	case BFS_CHUNK_BLOCKS:
 	case BFS_CHUNK_VLBLOCKS:
 		break;

@@ -219,26 +219,45 @@ enum bfs_err bfs_index_get(struct bfs_index *x, uint64_t n, int64_t *ret_entry,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_index_any_special(struct bfs_index *x, bool *ret_any,
-				   struct bfs_diag *diag)
+enum bfs_err bfs_index_window(struct bfs_index *x, uint64_t n, uint64_t most,
+			      uint8_t *buf, uint64_t *ret_n, bool *ret_same,
+			      struct bfs_diag *diag)
 {
 	const struct bfs_chunk *c = x->chunk;
-	uint8_t part[SCAN_LEN];
-	uint32_t pos, len, i;
-	bool any = false;
+	uint64_t left = c->head.nbytes / 8, last;
 
-	if (c->head.kind == BFS_CHUNK_VALUE) {
-		*ret_any = (int64_t)bfs_le64(c->value) < 0;
+	if (n >= left)
+		return bfs_fail(diag, BFS_ERR_RANGE, x->off,
+				"the index has no entry %" PRIu64, n);
+	*ret_same = c->head.kind == BFS_CHUNK_VALUE ||
+		    c->head.kind == BFS_CHUNK_ZEROS;
+	if (*ret_same) {
+		if (c->head.kind == BFS_CHUNK_VALUE)
+			memcpy(buf, c->value, 8);
+		else
+			memset(buf, 0, 8);
+		*ret_n = bfs_min(most, left - n);
 		return BFS_OK;
 	}
-	for (pos = 0; pos < c->head.nbytes && !any; pos += len) {
-		len = (uint32_t)bfs_min(SCAN_LEN, c->head.nbytes - pos);
-		BFS_TRY(copy_range(x, pos, part, len, diag));
-		for (i = 7; i < len; i += 8)
-			any |= part[i] & 0x80;
-	}
-	*ret_any = any;
+	last = bfs_min(bfs_index_next_block(x, n), n + BFS_INDEX_WINDOW / 8);
+	last = bfs_min(last, n + bfs_min(most, left - n));
+	BFS_TRY(copy_range(x, (uint32_t)(n * 8), buf,
+			   (uint32_t)(8 * (last - n)), diag));
+	*ret_n = last - n;
 	return BFS_OK;
+}
+
+uint64_t bfs_index_next_block(const struct bfs_index *x, uint64_t n)
+{
+	const struct bfs_chunk *c = x->chunk;
+	uint32_t k;
+
+	if (c->head.kind == BFS_CHUNK_VALUE)
+		return c->head.nbytes / 8;
+	k = bfs_chunk_block_at(c, (uint32_t)(n * 8));
+	/* An entry may reach over the end of its block. */
+	return bfs_max(n + 1, (bfs_chunk_block_off(c, k) +
+			       (uint64_t)bfs_chunk_block_len(c, k)) / 8);
 }
 
 enum bfs_err bfs_index_digest(struct bfs_index *x, uint64_t n,

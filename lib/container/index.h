@@ -29,9 +29,17 @@ enum bfs_err bfs_index_get(struct bfs_index *index, uint64_t n,
 			   int64_t *ret_entry,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* Whether any entry is a special chunk: one pass over the decoded bytes. */
-enum bfs_err bfs_index_any_special(struct bfs_index *index, bool *ret_any,
-				   struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Entries from n on, as far as they are known at once: all equal (*ret_same:
+ * the first 8 bytes of buf, and *ret_n may be any number), or *ret_n of them in
+ * buf, little-endian. At least one and at most `most` (> 0), none beyond the
+ * block of entry n. */
+#define BFS_INDEX_WINDOW 4096
+enum bfs_err bfs_index_window(struct bfs_index *index, uint64_t n,
+			      uint64_t most, uint8_t *buf, uint64_t *ret_n,
+			      bool *ret_same,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The first entry behind the block that entry n is decoded in. */
+uint64_t bfs_index_next_block(const struct bfs_index *index, uint64_t n);
 
 /* A number made of the first n entries: equal entries, equal numbers. */
 enum bfs_err bfs_index_digest(struct bfs_index *index, uint64_t n,

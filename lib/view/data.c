@@ -6,9 +6,9 @@
  * tells which of its bytes are holes.
  */
 #include "bytes.h"
-#include "container/index.h"
 #include "moment.h"
 #include "view/file.h"
+#include "view/holes.h"
 #include "view/numbers.h"
 #include "view/view.h"
 
@@ -21,47 +21,6 @@ static size_t data_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 	return 1;
 }
 
-/* Adds chunk n to the holes if it is one. Damage is none. */
-static enum bfs_err add_hole(struct bfs_frame *frame, uint64_t n,
-			     uint64_t *holes, uint64_t *n_holes)
-{
-	struct bfs_span span;
-	enum bfs_err err = bfs_frame_span(frame, n, &span, NULL);
-	uint32_t len;
-
-	if (err == BFS_OK && span.special != BFS_CHUNK_ZEROS &&
-	    span.special != BFS_CHUNK_UNINIT)
-		return BFS_OK;
-	if (err == BFS_OK)
-		err = bfs_frame_chunk_len(frame, n, &len, NULL);
-	if (err != BFS_OK)
-		return bfs_err_passes(err) ? err : BFS_OK;
-	*holes += len;
-	++*n_holes;
-	return BFS_OK;
-}
-
-/* Bytes of special chunks that read as zeros. A chunk of an array is
- * scattered over the file: only an array of nothing else is a hole. */
-static enum bfs_err count_holes(const struct bfs_array *array,
-				uint64_t *ret_holes)
-{
-	struct bfs_frame *frame = array->frame;
-	uint64_t holes = 0, n_holes = 0;
-	bool any = false;
-
-	/* Only entries of an index can be holes. What fails in one pass is
-	 * told apart, chunk by chunk, from what can still be known. */
-	if (frame->index && frame->n_chunks <= BFS_SCAN_CHUNKS &&
-	    (bfs_index_any_special(frame->index, &any, NULL) != BFS_OK || any))
-		for (uint64_t n = 0; n < frame->n_chunks; n++)
-			BFS_TRY(add_hole(frame, n, &holes, &n_holes));
-	if (array->has_nd)
-		holes = n_holes == frame->n_chunks ? UINT64_MAX : 0;
-	*ret_holes = holes;
-	return BFS_OK;
-}
-
 static uint64_t holes_len(struct bfs_file *file)
 {
 	struct bfs_file_state *state = bfs_file_state(file);
@@ -69,8 +28,8 @@ static uint64_t holes_len(struct bfs_file *file)
 
 	if (bfs_flag_get(&state->holes_known))
 		return state->holes_len;
-	if (bfs_moment_settle(mark, count_holes(file->array, &holes), NULL) !=
-	    BFS_OK)
+	if (bfs_moment_settle(mark, bfs_holes_count(file->array, &holes),
+			      NULL) != BFS_OK)
 		return 0;
 	pthread_mutex_lock(&file->lock);
 	if (!state->holes_known) {
@@ -114,17 +73,14 @@ static uint64_t data_run(struct bfs_file *file, const struct bfs_node *node,
 			 uint64_t off, uint64_t len, bool *ret_hole)
 {
 	struct bfs_frame *frame = file->array->frame;
-	uint64_t n, end, i;
+	uint64_t n, end;
 
 	(void)node;
 	*ret_hole = file->array->has_nd && holes_len(file) == UINT64_MAX;
 	if (file->array->has_nd ||
 	    bfs_frame_chunk_at(frame, off, &n, NULL) != BFS_OK)
 		return len;
-	*ret_hole = bfs_chunk_is_hole(frame, n);
-	for (i = 0; n < frame->n_chunks && i < BFS_SCAN_CHUNKS; n++, i++)
-		if (bfs_chunk_is_hole(frame, n) != *ret_hole)
-			break;
+	bfs_holes_run(frame, n, ret_hole, &n);
 	if (bfs_frame_chunk_off(frame, n, &end, NULL) != BFS_OK || end <= off)
 		return len;
 	return bfs_min(end, len);

@@ -390,6 +390,46 @@ static void members_that_share_bytes_are_both_refused(void **state)
 	free(b.p);
 }
 
+/* The second ends before the third begins; the first covers both. */
+static void member_that_covers_several_is_refused_with_all(void **state)
+{
+	size_t local[3];
+	struct build b = make_zip(local);
+	struct store s;
+	uint32_t len;
+
+	(void)state;
+	len = (uint32_t)(local[2] + 60 - (local[0] + 37));
+	patch_le(&b, central_at(&b, 0) + 20, len, 4);
+	patch_le(&b, central_at(&b, 0) + 24, len, 4);
+	patch_le(&b, local[0] + 18, len, 4);
+	patch_le(&b, local[0] + 22, len, 4);
+	s = open_store(&b, NAME);
+	expect_blamed(s.root->array, BFS_DAMAGED, "share bytes");
+	expect_refused(&s, "one.b2f", BFS_ERR_CORRUPT, "share bytes");
+	expect_refused(&s, "dir/two.b2f", BFS_ERR_CORRUPT, "share bytes");
+	expect_refused(&s, "three.b2f", BFS_ERR_CORRUPT, "share bytes");
+	close_store(&s);
+	free(b.p);
+}
+
+static void directory_that_goes_on_is_damage(void **state)
+{
+	size_t local[3];
+	struct build b = make_zip(local);
+	struct store s;
+
+	(void)state;
+	/* The number of members, of this disk and of all. */
+	patch_le(&b, b.len - 22 + 8, 2, 2);
+	patch_le(&b, b.len - 22 + 10, 2, 2);
+	s = open_store(&b, NAME);
+	expect_blamed(s.root->array, BFS_DAMAGED, "goes on behind");
+	expect_text(&s, "one.b2f", "one.b2f");
+	close_store(&s);
+	free(b.p);
+}
+
 static void one_member_named_a_thousand_times_is_refused(void **state)
 {
 	struct build m = make_member("text");
@@ -710,6 +750,8 @@ int main(void)
 		T(member_outside_the_file_is_refused),
 		T(sizes_of_64_bits_outside_the_file_are_refused),
 		T(members_that_share_bytes_are_both_refused),
+		T(member_that_covers_several_is_refused_with_all),
+		T(directory_that_goes_on_is_damage),
 		T(one_member_named_a_thousand_times_is_refused),
 		T(compressed_or_encrypted_members_are_unsupported),
 		T(archive_cut_anywhere_opens_and_says_so),

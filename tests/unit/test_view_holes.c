@@ -90,12 +90,99 @@ static void holes_told_by_sound_blocks_of_the_index_are_kept(void **state)
 	free(b.p);
 }
 
+/* Zeros and then as many chunks that are not zeros, more than 65,536 each. */
+static void any_number_of_chunks_has_holes(void **state)
+{
+	enum { N = 70000 };
+	struct build_frame f = { .typesize = 4, .chunksize = 64 };
+	const struct bfs_node root = { .view = BFS_VIEW_ROOT };
+	struct build b = { 0 };
+	struct bfs_file *file;
+	struct bfs_attr attr;
+	struct bfs_node node;
+	uint64_t at;
+
+	(void)state;
+	for (int i = 0; i < 2 * N; i++)
+		build_frame_special(&f, UINT64_C(0x8100000000000000) +
+					(i < N ? 0 : UINT64_C(1) << 56), 64);
+	build_frame_finish(&f, &b);
+	file = hostile_file(&b, "x.b2frame");
+	assert_true(bfs_file_lookup(file, &root, "data.bin", 8, &node));
+	bfs_file_stat(file, &node, &attr);
+	assert_int_equal(attr.len, (uint64_t)2 * N * 64);
+	assert_int_equal(attr.stored_len, (uint64_t)N * 64);
+	assert_int_equal(bfs_file_seek(file, &node, 5, false, &at, NULL),
+			 BFS_OK);
+	assert_int_equal(at, (uint64_t)N * 64);
+	assert_int_equal(bfs_file_seek(file, &node, at, true, &at, NULL),
+			 BFS_OK);
+	assert_int_equal(at, (uint64_t)2 * N * 64);
+	bfs_file_free(file);
+	free(b.p);
+}
+
+/* A frame of zeros whose index repeats one entry, here 65,537 times. */
+static void index_of_one_value_is_one_hole(void **state)
+{
+	enum { N = 65537 };
+	struct build b = build_sample("good-frame-tib-zeros.b2frame");
+	const struct bfs_node root = { .view = BFS_VIEW_ROOT };
+	struct bfs_file *file;
+	struct bfs_attr attr;
+	struct bfs_node node;
+	uint64_t at;
+
+	(void)state;
+	patch_be(&b, 0x1e, (uint64_t)N * CHUNK, 8);
+	patch_be(&b, 0x3a, CHUNK, 4);
+	patch_le(&b, ((size_t)b.p[0x0d] << 8 | b.p[0x0e]) + 4, 8 * N, 4);
+	file = hostile_file(&b, "x.b2frame");
+	assert_int_equal(file->array->frame->n_chunks, N);
+	assert_true(bfs_file_lookup(file, &root, "data.bin", 8, &node));
+	bfs_file_stat(file, &node, &attr);
+	assert_int_equal(attr.len, (uint64_t)N * CHUNK);
+	assert_int_equal(attr.stored_len, 0);
+	assert_int_equal(bfs_file_seek(file, &node, 0, false, &at, NULL),
+			 BFS_ERR_RANGE);
+	bfs_file_free(file);
+	free(b.p);
+}
+
+static void sound_blocks_of_the_index_lead_to_their_chunks(void **state)
+{
+	struct build b = make_frame();
+	size_t index = find_index(&b);
+	struct bfs_stream s = { BFS_STREAM_CHUNK, PER_BLOCK + 1 };
+	struct bfs_diag diag = { 0 };
+	struct bfs_array *a;
+	uint8_t want[CHUNK], zeros[CHUNK] = { 0 }, byte;
+
+	(void)state;
+	build_fill(want, CHUNK, 1);
+	patch_le(&b, index + bfs_le32(b.p + index + 32 + 4), 0x7fffffff, 4);
+	a = hostile_open(&b, "x.b2frame");
+	expect_stream(a, BFS_STREAM_CHUNK, 0, want, CHUNK);
+	expect_stream(a, BFS_STREAM_CHUNK, PER_BLOCK - 1, want, CHUNK);
+	expect_stream(a, BFS_STREAM_CHUNK, 2 * PER_BLOCK, zeros, CHUNK);
+	expect_stream(a, BFS_STREAM_CHUNK, N_CHUNKS - 1, zeros, CHUNK);
+	assert_int_not_equal(bfs_array_read(a, &s, 0, &byte, 1, &diag),
+			     BFS_OK);
+	assert_int_equal(diag.chunk, PER_BLOCK + 1);
+	bfs_array_close(a);
+	free(b.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zeros_are_holes),
 		cmocka_unit_test(
 			holes_told_by_sound_blocks_of_the_index_are_kept),
+		cmocka_unit_test(any_number_of_chunks_has_holes),
+		cmocka_unit_test(index_of_one_value_is_one_hole),
+		cmocka_unit_test(
+			sound_blocks_of_the_index_lead_to_their_chunks),
 	};
 
 	return cmocka_run_group_tests(tests, hostile_setup, hostile_teardown);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * holes.c - runs of zero and uninitialised entries of an index.
+ *
+ * An index that repeats one entry is one run, however many there are; others
+ * go through a window of a few hundred entries. Nothing but the index is
+ * decoded.
+ */
+#include "view/holes.h"
+
+#include "bytes.h"
+#include "container/index.h"
+
+/* The entries that are looked at, and the run that begins at n. */
+struct walk {
+	struct bfs_frame *frame;
+	uint64_t n;
+	uint64_t from, end;		/* entries of the window */
+	bool same, damaged;
+	uint8_t window[BFS_INDEX_WINDOW];
+};
+
+static bool reads_as_zeros(const struct walk *w, uint64_t n)
+{
+	struct bfs_span span = { 0 };
+	const uint8_t *p = w->window + (w->same ? 0 : 8 * (n - w->from));
+
+	return !w->damaged &&
+	       bfs_index_decode((int64_t)bfs_le64(p), &span, n, NULL) ==
+		       BFS_OK &&
+	       (span.special == BFS_CHUNK_ZEROS ||
+		span.special == BFS_CHUNK_UNINIT);
+}
+
+static enum bfs_err fill(struct walk *w)
+{
+	uint64_t most = w->frame->n_chunks - w->n, len;
+	enum bfs_err err;
+
+	if (w->n < w->end)
+		return BFS_OK;
+	err = bfs_index_window(w->frame->index, w->n, most, w->window, &len,
+			       &w->same, NULL);
+	if (bfs_err_passes(err))
+		return err;
+	w->damaged = err != BFS_OK;
+	if (w->damaged)
+		len = bfs_min(most, bfs_index_next_block(w->frame->index,
+							 w->n) - w->n);
+	w->from = w->n;
+	w->end = w->n + len;
+	return BFS_OK;
+}
+
+/* One run inside the window; n (< n_chunks) moves behind it. */
+static enum bfs_err next_run(struct walk *w, bool *ret_zero)
+{
+	bool zero;
+
+	BFS_TRY(fill(w));
+	zero = reads_as_zeros(w, w->n);
+	do
+		w->n = w->same || w->damaged ? w->end : w->n + 1;
+	while (w->n < w->end && reads_as_zeros(w, w->n) == zero);
+	*ret_zero = zero;
+	return BFS_OK;
+}
+
+/* Bytes of chunks [from, to) where sizes can be known, else 0. */
+static enum bfs_err measure(struct bfs_frame *f, uint64_t from, uint64_t to,
+			    uint64_t *ret_len)
+{
+	uint64_t begin, end;
+	enum bfs_err err = bfs_frame_chunk_off(f, from, &begin, NULL);
+
+	if (err == BFS_OK)
+		err = bfs_frame_chunk_off(f, to, &end, NULL);
+	*ret_len = err == BFS_OK ? end - begin : 0;
+	return bfs_err_passes(err) ? err : BFS_OK;
+}
+
+enum bfs_err bfs_holes_count(const struct bfs_array *array, uint64_t *ret_len)
+{
+	struct bfs_frame *f = array->frame;
+	struct walk w = { .frame = f };
+	uint64_t holes = 0, n_holes = 0, n_looked = 0;
+
+	while (f->index && w.n < f->n_chunks && n_looked < BFS_HOLES_LOOKED) {
+		uint64_t from = w.n, len = 0;
+		bool zero;
+
+		BFS_TRY(next_run(&w, &zero));
+		n_looked += w.same ? 1 : w.n - from;
+		if (!zero)
+			continue;
+		BFS_TRY(measure(f, from, w.n, &len));
+		holes += len;
+		n_holes += w.n - from;
+	}
+	if (array->has_nd)
+		holes = n_holes == f->n_chunks ? UINT64_MAX : 0;
+	*ret_len = holes;
+	return BFS_OK;
+}
+
+void bfs_holes_run(struct bfs_frame *f, uint64_t n, bool *ret_hole,
+		   uint64_t *ret_end)
+{
+	struct walk w = { .frame = f, .n = n };
+	bool first = false, zero;
+	uint64_t end = n;
+
+	while (f->index && w.n < f->n_chunks && w.n - n < BFS_HOLES_LOOKED) {
+		if (next_run(&w, &zero) != BFS_OK)
+			break;
+		if (end == n)
+			first = zero;
+		else if (zero != first)
+			break;
+		end = w.n;
+	}
+	*ret_hole = first;
+	/* Where nothing can be told all of it is data. */
+	*ret_end = end > n ? end : f->n_chunks;
+}
