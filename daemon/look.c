@@ -154,11 +154,13 @@ static int is_arriving(struct daemon *daemon, int dir_fd, const char *name,
 {
 	uint64_t mark = bloscfs_mark();
 	struct src_stat opened;
+	int64_t age = time(NULL) - st->mtime_sec;
 	bool is_short;
 	int fd, status;
 
+	/* A date far in the future tells nothing of this moment. */
 	if (!S_ISREG(st->mode) || st->mtime_sec <= daemon->started ||
-	    time(NULL) - st->mtime_sec > ARRIVAL_SECONDS)
+	    age > ARRIVAL_SECONDS || age < -ARRIVAL_SECONDS)
 		return 0;
 	fd = src_open_file(&daemon->src, dir_fd, name, &opened);
 	if (fd < 0)
