@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -28,6 +29,9 @@ static struct {
 	enum log_level level;
 	enum log_target target;
 	int fd;
+	uint64_t n_lost;	/* lines, since one could be written */
+	bool told_error;	/* that they are lost, and why */
+	bool cut;		/* the last one ends half-way */
 } state = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.level = LEVEL_NOTICE,
@@ -73,15 +77,26 @@ void log_set_level(enum log_level level)
 	pthread_mutex_unlock(&state.lock);
 }
 
+/* A FIFO is opened for reading as well: so it takes lines while it has room,
+ * whether somebody reads by now or not. */
+static int open_file(const char *path)
+{
+	const int flags = O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd = open(path, flags | O_WRONLY | O_CREAT, 0644);
+
+	if (fd < 0 && errno == ENXIO)
+		fd = open(path, flags | O_RDWR);
+	return fd < 0 ? -errno : fd;
+}
+
 int log_open(enum log_target target, const char *path)
 {
 	int fd = STDERR_FILENO;
 
 	if (target == LOG_TO_FILE) {
-		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
-			  O_CLOEXEC, 0644);
+		fd = open_file(path);
 		if (fd < 0)
-			return -errno;
+			return fd;
 	} else if (target == LOG_TO_SYSLOG) {
 		openlog("bloscfs", LOG_PID, LOG_DAEMON);
 	}
@@ -90,8 +105,58 @@ int log_open(enum log_target target, const char *path)
 		close(state.fd);
 	state.target = target;
 	state.fd = fd;
+	state.n_lost = 0;
+	state.told_error = false;
 	pthread_mutex_unlock(&state.lock);
 	return 0;
+}
+
+/* Whether a write would not wait. What cannot be told is taken for ready. */
+static bool has_room(void)
+{
+	struct pollfd room = { .fd = state.fd, .events = POLLOUT };
+
+	return poll(&room, 1, 0) != 0;
+}
+
+/* With the lock held: nobody waits for a log, a line that finds no room is
+ * lost, and counted. */
+static bool try_write(const char *bytes, size_t len)
+{
+	ssize_t done = -1;
+
+	errno = EAGAIN;
+	if (has_room())
+		done = write(state.fd, bytes, len);
+	if (done == (ssize_t)len)
+		return true;
+	state.n_lost++;
+	state.cut |= done > 0;
+	if (done < 0 && errno == EAGAIN)
+		return false;
+	/* Once: the next will fail just so. */
+	if (!state.told_error && state.target == LOG_TO_FILE)
+		fprintf(stderr, "bloscfs: lines of the log are lost: %s\n",
+			done < 0 ? strerror(errno) : "there is no room");
+	state.told_error = true;
+	return false;
+}
+
+static void write_bytes(const char *bytes, size_t len)
+{
+	char lost[64];
+	int n;
+
+	if (state.n_lost) {
+		n = snprintf(lost, sizeof(lost), "%swarn: %llu lines lost\n",
+			     state.cut ? "\n" : "",
+			     (unsigned long long)state.n_lost);
+		if (!try_write(lost, (size_t)n))
+			return;
+		state.n_lost = 0;
+		state.cut = false;
+	}
+	try_write(bytes, len);
 }
 
 /* With the lock held. text has no line end. */
@@ -113,9 +178,7 @@ static void write_line(enum log_level level, const char *text)
 		len = (int)sizeof(line) - 1;
 		line[len - 1] = '\n';
 	}
-	/* Nobody is left to be told when the log itself fails. */
-	if (write(state.fd, line, (size_t)len) < 0)
-		return;
+	write_bytes(line, (size_t)len);
 }
 
 void log_msg(enum log_level level, const char *fmt, ...)
