@@ -115,6 +115,82 @@ static int check_user(const struct opts *opts, char *error, size_t cap)
 	return 0;
 }
 
+char *mount_resolve(const char *mountpoint, struct mount_entry *entry)
+{
+	char *copy = strdup(mountpoint), *path = NULL, *parent, *slash;
+	const char *name;
+	size_t len;
+
+	if (!copy)
+		return NULL;
+	len = strlen(copy);
+	while (len > 1 && copy[len - 1] == '/')
+		copy[--len] = '\0';
+	slash = strrchr(copy, '/');
+	name = mountpoint + (slash ? slash + 1 - copy : 0);
+	if (slash)
+		slash[slash == copy] = '\0';
+	parent = realpath(slash ? copy : ".", NULL);
+	len = strcspn(name, "/");
+	if (parent && asprintf(&path, "%s/%.*s",
+			       strcmp(parent, "/") ? parent : "", (int)len,
+			       name) < 0)
+		path = NULL;
+	free(parent);
+	free(copy);
+	if (path && mount_find(path, entry))
+		return path;
+	free(path);
+	path = realpath(mountpoint, NULL);
+	if (path && mount_find(path, entry))
+		return path;
+	free(path);
+	return NULL;
+}
+
+static bool is_dead(const char *mountpoint)
+{
+	struct stat st;
+
+	return stat(mountpoint, &st) < 0 &&
+	       (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
+/* Takes away mounts of our own whose daemons are dead. Who uses one has lost
+ * it already. */
+static int clear_dead(const char *mountpoint, char *error, size_t cap)
+{
+	struct mount_entry entry;
+	char *path = NULL, reason[256];
+	int status = 0;
+
+	while (!status && is_dead(mountpoint)) {
+		free(path);
+		path = mount_resolve(mountpoint, &entry);
+		if (!path || !mounttable_is_bloscfs(&entry))
+			status = refuse(error, cap, "mount point '%s' is a "
+				"mount of type %s whose daemon is gone; run "
+				"fusermount3 -u '%s' first", mountpoint,
+				path ? entry.type : "unknown", mountpoint);
+		else if (!entry.has_owner || entry.owner != geteuid())
+			status = refuse(error, cap, "mount point '%s' is a "
+				"mount of user %u's whose daemon is gone; "
+				"that user or root may run bloscfs --unmount "
+				"'%s'", mountpoint, (unsigned)entry.owner,
+				mountpoint);
+		else if (mount_detach(path, true, reason, sizeof(reason)))
+			status = refuse(error, cap, "mount point '%s' is a "
+				"mount whose daemon is gone, and cannot be "
+				"cleared: %s", mountpoint, reason);
+		else
+			fprintf(stderr, "bloscfs: the mount on '%s', whose "
+				"daemon is gone, was taken away\n",
+				mountpoint);
+	}
+	free(path);
+	return status;
+}
+
 static int check_point(const char *mountpoint, char *error, size_t cap)
 {
 	struct stat st;
@@ -131,10 +207,6 @@ static int check_point(const char *mountpoint, char *error, size_t cap)
 				      "your own", mountpoint);
 		return 0;
 	}
-	if (errno == ENOTCONN || errno == ECONNABORTED)
-		return refuse(error, cap, "mount point '%s' is a mount whose "
-			      "daemon is gone; run bloscfs --unmount '%s' "
-			      "first", mountpoint, mountpoint);
 	if (errno == ENOENT)
 		return refuse(error, cap, "mount point '%s' does not exist; "
 			      "create it with mkdir", mountpoint);
@@ -148,7 +220,8 @@ int mount_check(const struct opts *opts, const char *mountpoint,
 	struct mount_entry entry;
 	char *real;
 
-	if (check_point(mountpoint, error, cap))
+	if (clear_dead(mountpoint, error, cap) ||
+	    check_point(mountpoint, error, cap))
 		return -1;
 	if (check_device(opts, error, cap) || check_user(opts, error, cap))
 		return -1;

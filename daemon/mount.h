@@ -19,7 +19,13 @@
  * has none (before 6.8). Does not ask the mount. */
 uint64_t mount_unique_id(const char *path);
 
-/* Whether a mount can be made. *ret_real is the mount point without symlinks,
+/* The mount point as the table of mounts spells it, to be freed, and what is
+ * mounted there; NULL if nothing is. The mount itself is not touched if that
+ * can be avoided: its daemon may be dead. */
+char *mount_resolve(const char *mountpoint, struct mount_entry *ret_entry);
+
+/* Whether a mount can be made. One of the caller's own at that place whose
+ * daemon is dead is cleared, which is said on stderr. *ret_real is the mount point without symlinks,
  * to be freed. 0 or -1. */
 int mount_check(const struct opts *opts, const char *mountpoint,
 		char **ret_real, char *error, size_t cap);

@@ -24,41 +24,6 @@ void unmount_thread_name(char *buf, unsigned major, unsigned minor)
 	snprintf(buf, UNMOUNT_THREAD_NAME_CAP, "bfs-%u:%u", major, minor);
 }
 
-/* The mount point as the table of mounts spells it, to be freed. The mount
- * itself is not touched if that can be avoided: its daemon may be dead. */
-static char *resolve(const char *mountpoint, struct mount_entry *entry)
-{
-	char *copy = strdup(mountpoint), *path = NULL, *parent, *slash;
-	const char *name;
-	size_t len;
-
-	if (!copy)
-		return NULL;
-	len = strlen(copy);
-	while (len > 1 && copy[len - 1] == '/')
-		copy[--len] = '\0';
-	slash = strrchr(copy, '/');
-	name = mountpoint + (slash ? slash + 1 - copy : 0);
-	if (slash)
-		slash[slash == copy] = '\0';
-	parent = realpath(slash ? copy : ".", NULL);
-	len = strcspn(name, "/");
-	if (parent && asprintf(&path, "%s/%.*s",
-			       strcmp(parent, "/") ? parent : "", (int)len,
-			       name) < 0)
-		path = NULL;
-	free(parent);
-	free(copy);
-	if (path && mount_find(path, entry))
-		return path;
-	free(path);
-	path = realpath(mountpoint, NULL);
-	if (path && mount_find(path, entry))
-		return path;
-	free(path);
-	return NULL;
-}
-
 static bool has_name(const char *task, const char *wanted)
 {
 	char path[64], name[UNMOUNT_THREAD_NAME_CAP + 1];
@@ -137,7 +102,7 @@ static bool wait_gone(const char *path, const struct mount_entry *mount,
 int unmount_run(const char *mountpoint, char *error, size_t cap)
 {
 	struct mount_entry mount;
-	char *path = resolve(mountpoint, &mount), reason[512];
+	char *path = mount_resolve(mountpoint, &mount), reason[512];
 	int daemon_fd, status = 0;
 
 	if (!path || !mounttable_is_bloscfs(&mount)) {

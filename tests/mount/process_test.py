@@ -262,9 +262,36 @@ def a_killed_daemons_mount_can_be_taken_away(work):
         mount.process.kill()
         mount.process.wait()
         harness.fails_with(errno.ENOTCONN, os.stat, mount.point)
-        one_sentence(run(source, mount.point), 1, "--unmount")
         equal(run("--unmount", mount.point).returncode, 0)
         equal(harness.mounted(mount.point), None)
+        mount.process.returncode = 0
+
+
+def a_mount_replaces_a_dead_one_of_the_same_user(work):
+    source = make_source(work)
+    with Mount(work, source, "--attr_timeout=0") as mount:
+        mount.process.kill()
+        mount.process.wait()
+        harness.fails_with(errno.ENOTCONN, os.stat, mount.point)
+        result = run(source, mount.point)
+        equal(result.returncode, 0, "exit, with " + result.stderr)
+        assert "was taken away" in result.stderr, result.stderr
+        equal(harness.read(mount.path("plain")), b"plain")
+        equal(run("--unmount", mount.point).returncode, 0)
+        equal(harness.mounted(mount.point), None)
+        mount.process.returncode = 0
+
+
+def a_dead_mount_of_another_user_is_left_and_named(work):
+    harness.needs_reach()
+    source = make_source(work)
+    with Mount(work, source, "--attr_timeout=0", "--allow_other") as mount:
+        mount.process.kill()
+        mount.process.wait()
+        one_sentence(run(source, mount.point, user=harness.NOBODY), 1,
+                     "user 0's", "--unmount", "daemon is gone")
+        assert harness.mounted(mount.point)
+        equal(run("--unmount", mount.point).returncode, 0)
         mount.process.returncode = 0
 
 
@@ -379,6 +406,8 @@ if __name__ == "__main__":
         a_second_signal_does_not_wait,
         unmounting_from_outside_ends_it,
         a_killed_daemons_mount_can_be_taken_away,
+    a_mount_replaces_a_dead_one_of_the_same_user,
+    a_dead_mount_of_another_user_is_left_and_named,
         unmount_refuses_what_is_not_ours,
         an_idle_mount_goes,
         logs_go_where_they_are_told,
