@@ -25,8 +25,8 @@ uint64_t mount_unique_id(const char *path);
 char *mount_resolve(const char *mountpoint, struct mount_entry *ret_entry);
 
 /* Whether a mount can be made. One of the caller's own at that place whose
- * daemon is dead is cleared, which is said on stderr. *ret_real is the mount point without symlinks,
- * to be freed. 0 or -1. */
+ * daemon is dead is cleared, which is said on stderr. *ret_real is the mount
+ * point without symlinks, to be freed. 0 or -1. */
 int mount_check(const struct opts *opts, const char *mountpoint,
 		char **ret_real, char *error, size_t cap);
 

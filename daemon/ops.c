@@ -11,7 +11,7 @@
 #include "handle.h"
 #include "log.h"
 #include "look.h"
-#include "reopen.h"
+#include "plain.h"
 #include "reply.h"
 #include "work.h"
 #include "xattrs.h"
@@ -354,38 +354,6 @@ static void op_readlink(fuse_req_t req, fuse_ino_t id)
 		fuse_reply_readlink(req, target);
 }
 
-/* The kernel's pages are good as long as the file is the one they came
- * from. */
-static int open_plain(struct daemon *daemon, struct node *node,
-		      struct handle *handle, struct fuse_file_info *fi)
-{
-	char path[PATH_MAX];
-	struct src_stat looked, opened;
-	struct bloscfs_reopen way;
-	int fd, status = look_again(daemon, node, &looked);
-
-	if (!status)
-		status = look_path(daemon, node, path);
-	if (status)
-		return status;
-	fd = src_open_file(&daemon->src, -1, path, &opened);
-	if (fd < 0)
-		return look_as_stale(fd);
-	status = src_same_content(&looked, &opened) ? -ENOMEM : -ESTALE;
-	if (status == -ENOMEM &&
-	    reopen_by_path(&daemon->src, path, &opened, &way)) {
-		handle->file = bloscfs_fd_new(fd, &way);
-		if (!handle->file)
-			way.release(way.arg);
-	}
-	if (!handle->file) {
-		close(fd);
-		return status;
-	}
-	fi->keep_cache = tree_note_open(&daemon->tree, node, &opened);
-	return 0;
-}
-
 static int open_entry(struct daemon *daemon, struct node *node,
 		      struct handle *handle, struct fuse_file_info *fi)
 {
@@ -417,7 +385,7 @@ static int open_node(struct daemon *daemon, struct node *node,
 		return -EROFS;
 	switch ((enum node_kind)node->kind) {
 	case NODE_PLAIN:
-		return open_plain(daemon, node, handle, fi);
+		return plain_open(daemon, node, handle, fi);
 	case NODE_ENTRY:
 		return node->entry.attr.is_dir ? -EISDIR :
 		       open_entry(daemon, node, handle, fi);
@@ -475,41 +443,6 @@ static void op_release(fuse_req_t req, fuse_ino_t id,
 	(void)id;
 	handle_put(daemon_of(req), handle_of(fi));
 	fuse_reply_err(req, 0);
-}
-
-static void read_plain(fuse_req_t req, struct daemon *daemon,
-		       const struct handle *handle, size_t len, off_t off)
-{
-	int error, fd;
-	char *buf = reply_buffer(len);
-	size_t done = 0;
-	ssize_t got = 1;
-
-	if (!buf) {
-		fuse_reply_err(req, ENOMEM);
-		return;
-	}
-	fd = bloscfs_fd_take(handle->file);
-	if (fd < 0) {
-		fuse_reply_err(req, -fd);
-		return;
-	}
-	while (done < len && got > 0) {
-		got = pread(fd, buf + done, len - done, off + (off_t)done);
-		if (got < 0 && errno == EINTR)
-			got = 1;
-		else if (got > 0)
-			done += (size_t)got;
-	}
-	error = errno;
-	bloscfs_fd_give(handle->file);
-	if (got >= 0) {
-		counters_served(SERVED_PLAIN, done);
-		fuse_reply_buf(req, buf, done);
-		return;
-	}
-	look_tell_error(daemon, handle->node, "read", error);
-	fuse_reply_err(req, error);
 }
 
 static enum bloscfs_err send_gathered(fuse_req_t req,
@@ -633,7 +566,7 @@ static bool run_read(struct daemon *daemon, struct task *task)
 	else if (handle->node->kind == NODE_CONTROL)
 		control_read(req, handle->node, task->len, task->off);
 	else
-		read_plain(req, daemon, handle, task->len, task->off);
+		plain_read(req, daemon, handle, task->len, task->off);
 	handle_put(daemon, handle);
 	return done;
 }
