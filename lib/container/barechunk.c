@@ -73,39 +73,65 @@ static bool name_says_chunk(const char *name)
 	return bfs_claimed_container(name) == bfs_container_barechunk.name;
 }
 
-/* Follows the chain of at most `max` chunks; offs (NULL or max entries) gets
- * where they begin. *ret_end is where it stops being one. */
-static uint64_t walk_chain(struct bfs_source *source, uint64_t *offs,
-			   uint64_t max, uint64_t *ret_end,
-			   uint64_t *ret_nbytes)
+/* A chain of chunks. */
+struct chain {
+	uint64_t n, cap;
+	uint64_t end;		/* where it stops being one */
+	uint64_t nbytes;
+	uint64_t *offs, *starts;	/* where each begins, in the file and
+					 * decoded, and the end; or NULL */
+};
+
+static enum bfs_err grow_chain(struct chain *c)
 {
-	uint64_t off = 0, n = 0, nbytes = 0;
+	uint64_t cap = c->cap ? 2 * c->cap : 1;
+	uint64_t *offs, *starts;
+
+	if (c->n < c->cap)
+		return BFS_OK;
+	offs = bfs_realloc(c->offs, (size_t)cap * sizeof(*offs));
+	if (offs)
+		c->offs = offs;
+	starts = bfs_realloc(c->starts, (size_t)(cap + 1) * sizeof(*starts));
+	if (starts)
+		c->starts = starts;
+	c->cap = cap;
+	return offs && starts ? BFS_OK : BFS_ERR_NOMEM;
+}
+
+/* Follows it; with `keep` remembers where chunks begin. */
+static enum bfs_err walk_chain(struct bfs_source *source, bool keep,
+			       struct chain *c)
+{
+	uint64_t len = bfs_source_len(source);
 	struct bfs_chunk_head h;
 
-	while (n < max && off < bfs_source_len(source) &&
-	       chunk_lies_at(source, off, &h)) {
-		if (offs)
-			offs[n] = off;
-		off += h.cbytes;
-		nbytes += h.nbytes;
-		n++;
+	while (c->n < MAX_CHAIN && c->end < len &&
+	       chunk_lies_at(source, c->end, &h)) {
+		if (keep) {
+			BFS_TRY(grow_chain(c));
+			c->offs[c->n] = c->end;
+			c->starts[c->n] = c->nbytes;
+			c->starts[c->n + 1] = c->nbytes + h.nbytes;
+		}
+		c->end += h.cbytes;
+		c->nbytes += h.nbytes;
+		c->n++;
 	}
-	*ret_end = off;
-	*ret_nbytes = nbytes;
-	return n;
+	return BFS_OK;
 }
 
 static bool probe(struct bfs_source *source, const uint8_t *head,
 		  size_t head_len, const char *name)
 {
-	uint64_t end, nbytes;
+	struct chain c = { .n = 0 };
 
 	(void)head_len;
 	if (head[0] < 1 || head[0] > 6 || head[1] != 1)
 		return false;
-	if (walk_chain(source, NULL, MAX_CHAIN, &end, &nbytes) == 0)
+	if (walk_chain(source, false, &c) != BFS_OK || c.n == 0)
 		return false;
-	return end == bfs_source_len(source) || name_says_chunk(name);
+	return c.end == bfs_source_len(source) || name_says_chunk(name);
 }
 
 static void set_facts(struct bfs_frame *f, const struct bfs_chunk_head *h)
@@ -155,30 +181,29 @@ static enum bfs_err check_left(struct bfs_frame *f, uint64_t last,
 static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
 				struct bfs_diag *diag)
 {
-	uint64_t len = bfs_source_len(f->source), end, nbytes, *offs;
-	uint64_t mark = bfs_moment_mark();
+	uint64_t len = bfs_source_len(f->source), mark = bfs_moment_mark();
+	struct chain c = { .n = 0 };
 	struct bfs_chunk_head h;
+	enum bfs_err err;
 
 	(void)name;
-	f->n_chunks = walk_chain(f->source, NULL, MAX_CHAIN, &end, &nbytes);
-	if (f->n_chunks == 0 || !chunk_lies_at(f->source, 0, &h))
+	err = walk_chain(f->source, true, &c);
+	f->priv = c.offs;
+	f->starts = c.starts;
+	if (err != BFS_OK)
+		return bfs_fail(diag, err, 0, "no memory");
+	if (c.n == 0 || !chunk_lies_at(f->source, 0, &h))
 		return bfs_frame_gone(mark, "the chunk is", diag);
-	offs = bfs_zalloc((size_t)f->n_chunks, sizeof(*offs));
-	if (!offs)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	f->priv = offs;
-	if (walk_chain(f->source, offs, f->n_chunks, &end, &nbytes) !=
-	    f->n_chunks)
-		return bfs_frame_gone(mark, "the chunks are", diag);
-	f->nbytes = nbytes;
+	f->n_chunks = c.n;
+	f->nbytes = c.nbytes;
 	f->nbytes_known = true;
 	f->cbytes = len;
-	f->chunksize = f->n_chunks == 1 && nbytes > 0 ? (int64_t)nbytes : 0;
-	f->data_len = end;
+	f->chunksize = c.n == 1 && c.nbytes > 0 ? (int64_t)c.nbytes : 0;
+	f->data_len = c.end;
 	set_facts(f, &h);
 	snprintf(f->format_detail, sizeof(f->format_detail), "version %u",
 		 h.version);
-	return check_left(f, offs[f->n_chunks - 1], diag);
+	return check_left(f, c.offs[c.n - 1], diag);
 }
 
 static enum bfs_err span(struct bfs_frame *f, uint64_t n,

@@ -11,6 +11,7 @@
 #include "container/nametree.h"
 #include "mem.h"
 #include "moment.h"
+#include "source/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,10 +53,17 @@ static const struct bfs_container *find_row(struct bfs_source *source,
 const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 						const char *name)
 {
+	const struct bfs_container *row;
 	uint8_t head[BFS_CONTAINER_PROBE];
+	struct bfs_source *sweep = NULL;
 	size_t len;
 
-	return find_row(source, name, head, &len);
+	/* Without memory for it, it is done without. */
+	if (bfs_source_sweep(source, &sweep, NULL) != BFS_OK)
+		return find_row(source, name, head, &len);
+	row = find_row(sweep, name, head, &len);
+	bfs_source_unref(sweep);
+	return row;
 }
 
 bool bfs_container_is_short(struct bfs_source *source, const char *name)
@@ -148,17 +156,19 @@ enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
-			    const struct bfs_container *ops,
-			    struct bfs_frame **ret_frame,
-			    struct bfs_diag *diag)
+static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
+			       const struct bfs_container *ops,
+			       struct bfs_frame **ret_frame,
+			       struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_frame *frame;
+	uint8_t head[BFS_CONTAINER_PROBE];
 	enum bfs_err err;
+	size_t len;
 
 	if (!ops)
-		ops = bfs_container_probe(source, name);
+		ops = find_row(sweep, name, head, &len);
 	if (!ops)
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
@@ -167,8 +177,8 @@ enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
 	if (!frame)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
-	frame->source = bfs_source_ref(source);
-	frame->cbytes = bfs_source_len(source);
+	frame->source = bfs_source_ref(sweep);
+	frame->cbytes = bfs_source_len(sweep);
 	err = bfs_moment_settle(mark, open_row(frame, name, diag), diag);
 	if (err != BFS_OK) {
 		bfs_frame_close(frame);
@@ -176,6 +186,26 @@ enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
 	}
 	*ret_frame = frame;
 	return BFS_OK;
+}
+
+enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
+			    const struct bfs_container *ops,
+			    struct bfs_frame **ret_frame,
+			    struct bfs_diag *diag)
+{
+	struct bfs_source *sweep;
+	enum bfs_err err;
+
+	BFS_TRY(bfs_source_sweep(source, &sweep, diag));
+	err = open_swept(sweep, name, ops, ret_frame, diag);
+	if (err == BFS_OK) {
+		/* What of it the frame has kept goes on as the source. */
+		bfs_source_sweep_end(sweep);
+		bfs_source_unref((*ret_frame)->source);
+		(*ret_frame)->source = bfs_source_ref(source);
+	}
+	bfs_source_unref(sweep);
+	return err;
 }
 
 static void free_metas(struct bfs_meta *metas, size_t n)
@@ -293,37 +323,47 @@ enum bfs_err bfs_frame_source(struct bfs_frame *frame,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
+static enum bfs_err peek_in(struct bfs_source *source,
 			    const struct bfs_span *span,
 			    struct bfs_chunk_head *ret_head,
 			    struct bfs_diag *diag)
 {
 	uint8_t head[BFS_CHUNK_HEADER];
-	struct bfs_source *source;
-	uint64_t avail;
-	enum bfs_err err;
+	uint64_t avail = span->off < bfs_source_len(source) ?
+			 bfs_source_len(source) - span->off : 0;
 	size_t len;
 
-	BFS_TRY(bfs_frame_source(frame, span, &source, diag));
-	avail = span->off < bfs_source_len(source) ?
-			bfs_source_len(source) - span->off : 0;
 	avail = bfs_min(avail, span->avail);
 	len = (size_t)bfs_min(sizeof(head), avail);
-	err = bfs_source_read(source, span->off, head, len, diag);
-	bfs_source_unref(source);
-	BFS_TRY(err);
+	BFS_TRY(bfs_source_read(source, span->off, head, len, diag));
 	return bfs_diag_shift(diag, bfs_chunk_parse(head, len, avail, ret_head,
 						    diag), span->off);
 }
 
-/* The decoded length that the header of a stored chunk tells. */
-static enum bfs_err peek_len(struct bfs_frame *frame,
+enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
+			    const struct bfs_span *span,
+			    struct bfs_chunk_head *ret_head,
+			    struct bfs_diag *diag)
+{
+	struct bfs_source *source;
+	enum bfs_err err;
+
+	BFS_TRY(bfs_frame_source(frame, span, &source, diag));
+	err = peek_in(source, span, ret_head, diag);
+	bfs_source_unref(source);
+	return err;
+}
+
+/* The decoded length that the header of a stored chunk tells. sweep: the
+ * frame's only source, or NULL. */
+static enum bfs_err peek_len(struct bfs_frame *frame, struct bfs_source *sweep,
 			     const struct bfs_span *span, uint32_t *ret_len,
 			     struct bfs_diag *diag)
 {
 	struct bfs_chunk_head h;
 
-	BFS_TRY(bfs_frame_peek(frame, span, &h, diag));
+	BFS_TRY(sweep ? peek_in(sweep, span, &h, diag) :
+			bfs_frame_peek(frame, span, &h, diag));
 	*ret_len = h.nbytes;
 	return BFS_OK;
 }
@@ -331,7 +371,8 @@ static enum bfs_err peek_len(struct bfs_frame *frame,
 /* Sizes of all chunks where they vary, as running sums. One special chunk
  * has lost its size and gets what the others leave; several cannot be told
  * apart (docs/errata.md). */
-static enum bfs_err sum_sizes(struct bfs_frame *frame, uint64_t *starts,
+static enum bfs_err sum_sizes(struct bfs_frame *frame,
+			      struct bfs_source *sweep, uint64_t *starts,
 			      struct bfs_diag *diag)
 {
 	uint64_t n = frame->n_chunks, i, sum = 0, n_special = 0, special = 0;
@@ -346,9 +387,9 @@ static enum bfs_err sum_sizes(struct bfs_frame *frame, uint64_t *starts,
 			n_special++;
 			special = i;
 		} else {
-			BFS_TRY(bfs_diag_chunk(diag, peek_len(frame, &span,
-							      &len, diag),
-					       i));
+			BFS_TRY(bfs_diag_chunk(diag, peek_len(frame, sweep,
+							      &span, &len,
+							      diag), i));
 		}
 		sum += len;
 		if (sum > frame->nbytes)
@@ -369,6 +410,20 @@ static enum bfs_err sum_sizes(struct bfs_frame *frame, uint64_t *starts,
 	for (i = special + 1; i <= n; i++)
 		starts[i] += frame->nbytes - sum;
 	return BFS_OK;
+}
+
+/* Headers lie in one file about in order, or in files of their own. */
+static enum bfs_err sweep_sizes(struct bfs_frame *frame, uint64_t *starts,
+				struct bfs_diag *diag)
+{
+	struct bfs_source *sweep = NULL;
+	enum bfs_err err;
+
+	if (!frame->ops->source)
+		BFS_TRY(bfs_source_sweep(frame->source, &sweep, diag));
+	err = sum_sizes(frame, sweep, starts, diag);
+	bfs_source_unref(sweep);
+	return err;
 }
 
 /* How many chunks are sized: as many as there is room for in the file, which
@@ -408,7 +463,7 @@ static enum bfs_err find_sizes(struct bfs_frame *frame,
 	if (!starts)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for chunk sizes");
-	err = bfs_moment_settle(mark, sum_sizes(frame, starts, &why), &why);
+	err = bfs_moment_settle(mark, sweep_sizes(frame, starts, &why), &why);
 	pthread_mutex_lock(&frame->sizes_lock);
 	if (!frame->starts && frame->starts_err == BFS_OK) {
 		if (err == BFS_OK) {
@@ -447,8 +502,8 @@ enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
 	}
 	BFS_TRY(bfs_frame_span(frame, n, &span, diag));
 	if (span.special == BFS_CHUNK_BLOCKS)
-		return bfs_diag_chunk(diag, peek_len(frame, &span, ret_len,
-						     diag), n);
+		return bfs_diag_chunk(diag, peek_len(frame, NULL, &span,
+						     ret_len, diag), n);
 	BFS_TRY(bfs_diag_chunk(diag, find_sizes(frame, &starts, diag), n));
 	if (starts[n + 1] - starts[n] > BFS_CHUNK_MAX_NBYTES)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
