@@ -10,8 +10,9 @@
 
 enum kind { KIND_DIR, KIND_CHUNK, KIND_BLOCK };
 
-/* A block's index holds both numbers; a chunk has at most 2^23 blocks. */
-#define BLOCK_BITS 24
+/* A block's index holds both numbers; a chunk has less than 2^31 bytes, and
+ * so blocks. */
+#define BLOCK_BITS 31
 
 static size_t blocks_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
@@ -46,7 +47,8 @@ static bool make_block(struct bfs_file *file, const struct bfs_node *dir,
 	uint64_t off, len;
 	uint32_t n_blocks;
 
-	if (find_block(file, dir->index, k, &n_blocks, &off, &len, NULL) !=
+	if (dir->index >> (64 - BLOCK_BITS) ||
+	    find_block(file, dir->index, k, &n_blocks, &off, &len, NULL) !=
 		    BFS_OK || k >= n_blocks)
 		return false;
 	*ret_node = (struct bfs_node){ dir->view, KIND_BLOCK,
