@@ -58,9 +58,8 @@ const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 	struct bfs_source *sweep = NULL;
 	size_t len;
 
-	/* Without memory for it, it is done without. */
 	if (bfs_source_sweep(source, &sweep, NULL) != BFS_OK)
-		return find_row(source, name, head, &len);
+		return NULL;
 	row = find_row(sweep, name, head, &len);
 	bfs_source_unref(sweep);
 	return row;
