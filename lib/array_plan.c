@@ -103,6 +103,12 @@ static enum bfs_err open_stored(struct bfs_array *a, uint64_t n,
 	return err;
 }
 
+/* A chunk that a recipe or a proxy never wrote is no zeros. */
+static bool lacks_data(const struct bfs_frame *f, bool blank)
+{
+	return f->no_blocks || (f->no_blank && blank);
+}
+
 static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 				   struct bfs_plan *plan,
 				   struct bfs_diag *diag)
@@ -113,6 +119,13 @@ static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 	BFS_TRY(bfs_frame_span(f, n, &plan->span, diag));
 	if (plan->span.special == BFS_CHUNK_BLOCKS) {
 		BFS_TRY(open_stored(a, n, plan, diag));
+		if (lacks_data(f, plan->chunk->head.kind ==
+				  BFS_CHUNK_UNINIT)) {
+			bfs_chunk_unref(plan->chunk);
+			return bfs_kind_refuse(f, diag);
+		}
+	} else if (lacks_data(f, bfs_kind_is_blank(plan->span.special))) {
+		return bfs_kind_refuse(f, diag);
 	} else {
 		plan->file_id = f->source->id;
 		BFS_TRY(bfs_frame_chunk_len(f, n, &len, diag));

@@ -112,6 +112,7 @@ static enum bfs_err open_row(struct bfs_frame *frame, const char *name,
 			     struct bfs_diag *diag)
 {
 	BFS_TRY(frame->ops->open(frame, name, diag));
+	BFS_TRY(bfs_kind_find(frame, diag));
 	return bfs_source_check(frame->source, diag);
 }
 

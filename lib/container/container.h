@@ -11,6 +11,7 @@
 #define BFS_CONTAINER_H
 
 #include "chunk.h"
+#include "container/kind.h"
 #include "container/parts.h"
 #include "err.h"
 #include "source/source.h"
@@ -116,6 +117,11 @@ struct bfs_frame {
 	struct bfs_nametree *tree;	/* NULL where there are none */
 	struct bfs_member *members;
 	size_t n_members;
+
+	enum bfs_kind kind;		/* kind.h */
+	bool no_blank;			/* zeros are chunks never written */
+	bool no_blocks;			/* nor may others be whole */
+	uint64_t n_fetched;		/* of a proxy: chunks written */
 
 	struct bfs_codec_env env;	/* handed to every chunk */
 	struct bfs_index *index;	/* chunk offsets, or NULL */

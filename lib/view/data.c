@@ -16,7 +16,8 @@ static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
 
 static size_t data_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
-	(void)file;
+	if (file->array->frame->kind == BFS_KIND_EXPRESSION)
+		return 0;
 	ret_roots[0] = (struct bfs_root){ "data.bin", 0 };
 	return 1;
 }

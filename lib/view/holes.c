@@ -25,11 +25,11 @@ static bool reads_as_zeros(const struct walk *w, uint64_t n)
 	struct bfs_span span = { 0 };
 	const uint8_t *p = w->window + (w->same ? 0 : 8 * (n - w->from));
 
-	return !w->damaged &&
+	/* Of a recipe or a proxy they are chunks that are not there. */
+	return !w->damaged && !w->frame->no_blank &&
 	       bfs_index_decode((int64_t)bfs_le64(p), &span, n, NULL) ==
 		       BFS_OK &&
-	       (span.special == BFS_CHUNK_ZEROS ||
-		span.special == BFS_CHUNK_UNINIT);
+	       bfs_kind_is_blank(span.special);
 }
 
 static enum bfs_err fill(struct walk *w)

@@ -133,6 +133,11 @@ static enum bfs_err find_facts(struct bfs_array *array,
 	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err = check_index(frame, &why);
 
+	/* A recipe holds no data that could be wrong. */
+	if (frame->kind == BFS_KIND_EXPRESSION && !is_passing(err)) {
+		*ret_facts = facts;
+		return BFS_OK;
+	}
 	if (err == BFS_OK)
 		err = check_sizes(array, &why);
 	if (!bfs_err_passes(err)) {
@@ -149,6 +154,8 @@ static enum bfs_err find_facts(struct bfs_array *array,
 			*diag = why;
 		return err;
 	}
+	if (err == BFS_OK)
+		err = bfs_kind_check(frame, &why);
 	if (facts.status == BFS_GOOD && err != BFS_OK) {
 		facts.status = status_of(err);
 		facts.why = why;
@@ -382,6 +389,38 @@ static bool shows_zarr(const struct bfs_file *file)
 	return false;
 }
 
+/* What data.bin holds; null where that is not known. */
+static enum bfs_err put_size(struct bfs_json *json, struct bfs_file *file,
+			     struct bfs_diag *diag)
+{
+	static const struct bfs_stream data = { BFS_STREAM_DATA, 0 };
+	enum bfs_err err = BFS_ERR_LIMIT;
+	uint64_t len;
+
+	if (file->array->frame->is_store ||
+	    file->array->frame->kind == BFS_KIND_EXPRESSION)
+		return BFS_OK;
+	if (file->array->frame->chunksize > 0 ||
+	    file->array->frame->n_chunks <= BFS_SCAN_CHUNKS)
+		err = bfs_array_len(file->array, &data, &len, diag);
+	if (is_passing(err))
+		return err;
+	bfs_json_key(json, "size");
+	if (err == BFS_OK)
+		bfs_json_u64(json, len);
+	else
+		bfs_json_null(json);
+	return BFS_OK;
+}
+
+static void put_fetched(struct bfs_json *json, const struct bfs_frame *frame)
+{
+	if (frame->kind != BFS_KIND_PROXY)
+		return;
+	put_u64(json, "fetched", frame->n_fetched);
+	put_u64(json, "chunks", frame->n_chunks);
+}
+
 static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 			      size_t *ret_len, struct bfs_diag *diag)
 {
@@ -393,13 +432,22 @@ static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 	BFS_TRY(bfs_file_judge(file, &facts, diag));
 	bfs_json_init(&json, MAX_INFO);
 	bfs_json_object(&json);
+	put_u64(&json, "schema", 1);
 	bfs_json_key(&json, "format");
 	bfs_json_string(&json, frame->format);
 	if (frame->format_detail[0]) {
 		bfs_json_key(&json, "format_detail");
 		bfs_json_string(&json, frame->format_detail);
 	}
+	bfs_json_key(&json, "kind");
+	bfs_json_string(&json, bfs_kind_name(frame->kind));
 	put_status(&json, facts);
+	put_fetched(&json, frame);
+	err = put_size(&json, file, diag);
+	if (err != BFS_OK) {
+		bfs_json_release(&json);
+		return err;
+	}
 	put_sizes(&json, frame, facts);
 	put_codec(&json, frame, facts);
 	put_filters(&json, frame, facts);

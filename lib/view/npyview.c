@@ -89,6 +89,7 @@ bool bfs_file_is_array(const struct bfs_file *file)
 	const struct bfs_array_meta *meta = &file->array->frame->array;
 
 	return meta->present && meta->ndim <= BFS_MAX_DIM &&
+	       file->array->frame->kind != BFS_KIND_EXPRESSION &&
 	       (file->array->has_nd || meta->linear);
 }
 

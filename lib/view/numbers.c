@@ -67,9 +67,9 @@ bool bfs_chunk_is_hole(struct bfs_frame *frame, uint64_t n)
 {
 	struct bfs_span span;
 
-	return bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
-	       (span.special == BFS_CHUNK_ZEROS ||
-		span.special == BFS_CHUNK_UNINIT);
+	return !frame->no_blank &&
+	       bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
+	       bfs_kind_is_blank(span.special);
 }
 
 void bfs_stream_stat(struct bfs_file *file, const struct bfs_stream *stream,

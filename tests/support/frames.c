@@ -327,13 +327,13 @@ const struct frame_layer frames_metas[FRAMES_N_METAS] = {
 	FRAME_LAYER("raw\xff", "\x04"),
 	FRAME_LAYER("empty", ""),
 	FRAME_LAYER("nothing", "\x93"),
-	FRAME_LAYER("proxy-source", "\x81\xa1u\xa6secret"),
+	FRAME_LAYER("auth_token", "\x81\xa1u\xa6secret"),
 };
 
 const char *const frames_meta_files[FRAMES_N_METAS] = {
 	"plain", "%", "%2E", "%2E%2E", "a%2Fb", "50%25",
 	"tab%09bell%07%7F", "unicod\xc3\xa9", "raw\xff", "empty", "nothing",
-	"proxy-source",
+	"auth_token",
 };
 
 const struct frame_layer frames_vlmetas[FRAMES_N_VLMETAS] = {

@@ -79,7 +79,7 @@ static void lookups_take_whole_names_only(void **state)
 {
 	static const char *const wrong[] = {
 		"", "nosuch", "meta/plai", "meta/plainx", "meta/a/b",
-		"meta/.", "meta/..", "meta/50%", "meta/proxy-source/x",
+		"meta/.", "meta/..", "meta/50%", "meta/auth_token/x",
 		"data.bin/x", "vlmeta/plain", "chunks/0", "chunks/000000000",
 		"chunks/00000000000", "chunks/0000000004",
 		"chunks/-000000001", "chunks/000000000a", "chunks/ 000000001",

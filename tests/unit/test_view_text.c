@@ -375,7 +375,7 @@ static void credentials_are_redacted(void **state)
 	struct json_object *meta = frames_json(file, "meta.json");
 
 	(void)state;
-	assert_string_equal(frames_text(meta, "proxy-source"), "(redacted)");
+	assert_string_equal(frames_text(meta, "auth_token"), "(redacted)");
 	assert_false(text_has(file, "meta.json", "secret"));
 	assert_true(text_has(file, "vlmeta.json", "secrets"));
 	assert_false(text_has(file, "vlmeta.json", "pa55"));

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kind.h - what an opened container is, beyond its format; and frames whose
+ * chunks are not there: recipes of python-blosc2, and caches of other arrays.
+ */
+#ifndef BFS_KIND_H
+#define BFS_KIND_H
+
+#include "chunk.h"
+#include "err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bfs_frame;
+
+enum bfs_kind {
+	BFS_KIND_FRAME,
+	BFS_KIND_ARRAY,
+	BFS_KIND_COLUMN,	/* of bcolz */
+	BFS_KIND_OBJECTS,	/* a list of values in MessagePack */
+	BFS_KIND_TENSOR,	/* an array packed in a plain frame */
+	BFS_KIND_STORE,
+	BFS_KIND_EXPRESSION,	/* a recipe; no chunk holds data */
+	BFS_KIND_PROXY,		/* what was fetched of another array */
+};
+
+/* Finds kind, no_blank and n_fetched of a frame whose row has opened it. Only
+ * of recipes and proxies is the index looked at, and headers of chunks. Fails
+ * with errors of the moment alone. */
+enum bfs_err bfs_kind_find(struct bfs_frame *frame,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* UNSUPPORTED for a proxy that lacks chunks. */
+enum bfs_err bfs_kind_check(const struct bfs_frame *frame,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The name for users; never NULL. */
+const char *bfs_kind_name(enum bfs_kind kind);
+
+/* Whether an entry of the index may stand for a chunk that a recipe or proxy
+ * never wrote. */
+bool bfs_kind_is_blank(enum bfs_chunk_kind special);
+
+/* Why a chunk that was never written cannot be read: UNSUPPORTED. */
+enum bfs_err bfs_kind_refuse(const struct bfs_frame *frame,
+			     struct bfs_diag *diag);
+
+#endif
