@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Attributes of users may be longer; their keys come in any order. */
 #define MAX_N5 (1 << 20)
@@ -103,9 +104,12 @@ static enum bfs_err is_n5(int dirfd, bool *ret_is)
 
 	*ret_is = false;
 	/* What we may not read tells us nothing. */
+	if (faccessat(dirfd, "attributes.json", R_OK, AT_EACCESS) < 0 &&
+	    errno == EACCES)
+		return BFS_OK;
 	err = bfs_source_member(dirfd, "attributes.json", &source, NULL);
 	if (err != BFS_OK)
-		return err == BFS_ERR_NOMEM ? err : BFS_OK;
+		return bfs_err_passes(err) ? err : BFS_OK;
 	len = (size_t)bfs_min(MAX_N5, bfs_source_len(source));
 	text = bfs_alloc(len + 1);
 	err = text ? bfs_source_read(source, 0, text, len, NULL) :

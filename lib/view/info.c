@@ -134,7 +134,7 @@ static enum bfs_err find_facts(struct bfs_array *array,
 	enum bfs_err err = check_index(frame, &why);
 
 	/* A recipe holds no data that could be wrong. */
-	if (frame->kind == BFS_KIND_EXPRESSION && !is_passing(err)) {
+	if (frame->kind == BFS_KIND_EXPRESSION && !bfs_err_passes(err)) {
 		*ret_facts = facts;
 		return BFS_OK;
 	}
@@ -403,7 +403,7 @@ static enum bfs_err put_size(struct bfs_json *json, struct bfs_file *file,
 	if (file->array->frame->chunksize > 0 ||
 	    file->array->frame->n_chunks <= BFS_SCAN_CHUNKS)
 		err = bfs_array_len(file->array, &data, &len, diag);
-	if (is_passing(err))
+	if (bfs_err_passes(err))
 		return err;
 	bfs_json_key(json, "size");
 	if (err == BFS_OK)
