@@ -155,6 +155,31 @@ static void what_a_proxy_never_fetched_is_no_zeros(void **state)
 	frames_close(file, &bytes);
 }
 
+static void a_proxy_that_fetched_nothing_is_no_hole(void **state)
+{
+	static const uint8_t special[][4] = {
+		{ UNINIT, UNINIT, UNINIT, UNINIT },
+		{ ZEROS, ZEROS, ZEROS, ZEROS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct bfs_file *file = open_grid("proxy-source", source,
+						  special[i], VIEWS);
+		struct bfs_attr attr;
+		struct bfs_node node;
+		uint8_t got[4];
+
+		assert_true(frames_find(file, "data.bin", &node));
+		bfs_file_stat(file, &node, &attr);
+		assert_int_equal(attr.len, 5 * 7 * 4);
+		assert_int_equal(attr.stored_len, 5 * 7 * 4);
+		assert_int_equal(read_entry(file, "data.bin", 60, got, 4),
+				 BFS_ERR_UNSUPPORTED);
+		frames_close(file, &bytes);
+	}
+}
+
 static void a_proxy_that_has_all_is_good(void **state)
 {
 	static const uint8_t none[4] = { 0, 0, NANS, 0 };
@@ -202,6 +227,7 @@ int main(void)
 		cmocka_unit_test(a_recipe_shows_itself_and_no_data),
 		cmocka_unit_test(a_stray_key_costs_an_array_nothing),
 		cmocka_unit_test(what_a_proxy_never_fetched_is_no_zeros),
+		cmocka_unit_test(a_proxy_that_fetched_nothing_is_no_hole),
 		cmocka_unit_test(a_proxy_that_has_all_is_good),
 		cmocka_unit_test(objects_and_plain_frames_are_told_apart),
 	};
