@@ -146,6 +146,12 @@ enum bfs_err bfs_array_ready(struct bfs_array *array,
 			     const struct bfs_stream *stream,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* What reading the first len bytes of a metalayer decodes, in bytes. */
+enum bfs_err bfs_array_meta_cost(struct bfs_array *array,
+				 const struct bfs_stream *stream, size_t len,
+				 uint64_t *ret_cost,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Copies exactly len bytes; RANGE beyond the end. */
 enum bfs_err bfs_array_read(struct bfs_array *array,
 			    const struct bfs_stream *stream, uint64_t off,

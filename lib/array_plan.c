@@ -274,6 +274,31 @@ enum bfs_err bfs_array_source(struct bfs_array *a, uint64_t id,
 	return BFS_OK;
 }
 
+enum bfs_err bfs_array_meta_cost(struct bfs_array *a,
+				 const struct bfs_stream *s, size_t len,
+				 uint64_t *ret_cost, struct bfs_diag *diag)
+{
+	bool fixed = s->kind == BFS_STREAM_META;
+	uint64_t id = (fixed ? BFS_META_ID : BFS_VLMETA_ID) | s->index;
+	const struct bfs_chunk_head *h;
+	struct bfs_plan plan;
+	uint32_t last;
+
+	*ret_cost = 0;
+	if (len == 0 || !find_meta(a, id)->is_chunk)
+		return BFS_OK;
+	BFS_TRY(bfs_array_find_plan(a, id, &plan, diag));
+	h = &plan.chunk->head;
+	if (h->kind != BFS_CHUNK_ZEROS && h->kind != BFS_CHUNK_UNINIT &&
+	    len <= h->nbytes) {
+		last = bfs_chunk_block_at(plan.chunk, (uint32_t)len - 1);
+		*ret_cost = (uint64_t)bfs_chunk_block_off(plan.chunk, last) +
+			    bfs_chunk_block_len(plan.chunk, last);
+	}
+	bfs_chunk_unref(plan.chunk);
+	return BFS_OK;
+}
+
 enum bfs_err bfs_array_plan(struct bfs_array *a, uint64_t n,
 			    struct bfs_chunk **ret_chunk,
 			    struct bfs_span *ret_span, struct bfs_diag *diag)

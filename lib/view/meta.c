@@ -30,6 +30,7 @@ enum kind {
 #define MAX_FIXED (4 << 20)		/* bytes of a fixed one shown */
 #define MAX_VALUES (12 << 20)		/* text that values may take */
 #define MAX_TEXT (16 << 20)		/* with the names of those left out */
+#define MAX_DECODED (16 << 20)		/* bytes that all of it may decode */
 
 /* Keys that hold credentials. */
 static const char *const secret_keys[] = {
@@ -174,8 +175,6 @@ static void put_cut(struct bfs_json *json, const uint8_t *buf, size_t shown,
 {
 	bfs_json_object(json);
 	bfs_json_key(json, "truncated");
-	bfs_json_bool(json, true);
-	bfs_json_key(json, "length");
 	bfs_json_u64(json, len);
 	if (may_hold_secret(buf, shown)) {
 		bfs_json_key(json, "redacted");
@@ -185,6 +184,35 @@ static void put_cut(struct bfs_json *json, const uint8_t *buf, size_t shown,
 		put_base64(json, buf, shown);
 	}
 	bfs_json_object_end(json);
+}
+
+/* The length of what is not shown, where it is known. */
+static void put_omitted(struct bfs_json *json, const uint64_t *len)
+{
+	bfs_json_object(json);
+	bfs_json_key(json, "omitted");
+	if (len)
+		bfs_json_u64(json, *len);
+	else
+		bfs_json_null(json);
+	bfs_json_object_end(json);
+}
+
+/* Pays for decoding the first `shown` bytes; false where `left` does not
+ * reach. */
+static enum bfs_err pay(struct bfs_file *file, const struct layer *layer,
+			size_t shown, uint64_t *left, bool *ret_paid,
+			struct bfs_diag *diag)
+{
+	struct bfs_stream stream = layer_stream(layer);
+	uint64_t cost;
+
+	BFS_TRY(bfs_array_meta_cost(file->array, &stream, shown, &cost,
+				    diag));
+	*ret_paid = cost <= *left;
+	if (*ret_paid)
+		*left -= cost;
+	return BFS_OK;
 }
 
 static enum bfs_err put_whole(struct bfs_json *json, const uint8_t *buf,
@@ -206,21 +234,28 @@ static enum bfs_err put_whole(struct bfs_json *json, const uint8_t *buf,
  * with the metalayer itself becomes its value. */
 static enum bfs_err put_value(struct bfs_file *file,
 			      const struct layer *layer, struct bfs_json *json,
-			      struct bfs_diag *diag)
+			      uint64_t *left, struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
 	struct bfs_diag why = { .chunk = -1 };
 	size_t shown = layer->fixed ? MAX_FIXED : MAX_CUT;
 	enum bfs_err err;
 	uint64_t len = 0;
+	bool paid = true;
 
 	if (is_secret(layer->meta)) {
 		bfs_json_string(json, "(redacted)");
 		return BFS_OK;
 	}
 	err = layer_len(file, layer, &len, &why);
+	shown = (size_t)bfs_min(len, shown);
+	if (err == BFS_OK)
+		err = pay(file, layer, shown, left, &paid, &why);
+	if (err == BFS_OK && !paid) {
+		put_omitted(json, &len);
+		return BFS_OK;
+	}
 	if (err == BFS_OK) {
-		shown = (size_t)bfs_min(len, shown);
 		buf = bfs_alloc(shown);
 		err = buf ? read_layer(file, layer, buf, shown, &why)
 			  : bfs_fail(&why, BFS_ERR_NOMEM, 0,
@@ -268,10 +303,12 @@ static void go_back(struct bfs_json *json, const struct bfs_json *mark)
 /* One entry, or where the text is full, that it was left out. False when
  * not even that fits. */
 static enum bfs_err put_layer(struct bfs_file *file, const struct layer *layer,
-			      struct bfs_json *json, bool *ret_fits,
-			      struct bfs_diag *diag)
+			      struct bfs_json *json, uint64_t *left,
+			      bool *ret_fits, struct bfs_diag *diag)
 {
 	struct bfs_json mark = *json;
+	uint64_t len;
+	bool has_len;
 	char *const *names = layer->fixed ? file->meta_names
 					  : file->vlmeta_names;
 	enum bfs_err err = BFS_ERR_LIMIT;
@@ -279,7 +316,7 @@ static enum bfs_err put_layer(struct bfs_file *file, const struct layer *layer,
 	if (json->len < MAX_VALUES) {
 		json->max_len = MAX_VALUES;
 		put_name(json, layer, names[layer->index]);
-		err = put_value(file, layer, json, diag);
+		err = put_value(file, layer, json, left, diag);
 		if (err == BFS_OK)
 			err = json->err;
 		mark.max_len = json->max_len = MAX_TEXT;
@@ -287,7 +324,8 @@ static enum bfs_err put_layer(struct bfs_file *file, const struct layer *layer,
 	if (err == BFS_ERR_LIMIT) {
 		go_back(json, &mark);
 		put_name(json, layer, names[layer->index]);
-		put_flag(json, "omitted");
+		has_len = layer_len(file, layer, &len, NULL) == BFS_OK;
+		put_omitted(json, has_len ? &len : NULL);
 		err = json->err;
 	}
 	*ret_fits = err != BFS_ERR_LIMIT;
@@ -300,13 +338,14 @@ static enum bfs_err put_layer(struct bfs_file *file, const struct layer *layer,
 static enum bfs_err put_layers(struct bfs_file *file, bool fixed,
 			       struct bfs_json *json, struct bfs_diag *diag)
 {
+	uint64_t left = MAX_DECODED;
 	struct layer layer;
 
 	bfs_json_object(json);
 	for (uint64_t i = 0; find_layer(file, fixed, i, &layer); i++) {
 		bool fits;
 
-		BFS_TRY(put_layer(file, &layer, json, &fits, diag));
+		BFS_TRY(put_layer(file, &layer, json, &left, &fits, diag));
 		if (!fits)
 			break;
 	}
