@@ -174,14 +174,12 @@ uint64_t bfs_cgroup_cpus(const char *list, const char *root)
 	return read_list(list, &want);
 }
 
-static uint64_t own_limit(int resource)
+/* What getrlimit() said, with its result. */
+static uint64_t own_limit(int status, const struct rlimit *limit)
 {
-	struct rlimit limit;
-
-	if (getrlimit(resource, &limit) < 0 ||
-	    limit.rlim_cur == RLIM_INFINITY)
+	if (status < 0 || limit->rlim_cur == RLIM_INFINITY)
 		return NONE;
-	return limit.rlim_cur;
+	return limit->rlim_cur;
 }
 
 uint64_t bfs_cgroup_memory(const char *list, const char *root)
@@ -189,11 +187,12 @@ uint64_t bfs_cgroup_memory(const char *list, const char *root)
 	struct want want = { "memory", read_memory, root };
 	long n_pages = sysconf(_SC_PHYS_PAGES);
 	long page_len = sysconf(_SC_PAGESIZE);
+	struct rlimit limit;
 	uint64_t len = NONE;
 
 	if (n_pages > 0 && page_len > 0)
 		len = (uint64_t)n_pages * (uint64_t)page_len;
 	len = bfs_min(len, read_list(list, &want));
-	len = bfs_min(len, own_limit(RLIMIT_AS));
-	return bfs_min(len, own_limit(RLIMIT_DATA));
+	len = bfs_min(len, own_limit(getrlimit(RLIMIT_AS, &limit), &limit));
+	return bfs_min(len, own_limit(getrlimit(RLIMIT_DATA, &limit), &limit));
 }
