@@ -4,6 +4,7 @@
  */
 #include "unmount.h"
 
+#include "holders.h"
 #include "mount.h"
 
 #include <dirent.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define WAIT_SECONDS 60
+#define STEP_SECONDS 3
 
 void unmount_thread_name(char *buf, unsigned major, unsigned minor)
 {
@@ -83,48 +85,74 @@ static int find_daemon(const struct mount_entry *mount)
 	return fd;
 }
 
-/* Whether the mount and its daemon are gone. */
-static bool wait_gone(const char *path, const struct mount_entry *mount,
-		      int daemon_fd)
+/* Whether the daemon ends. It does not while somebody has the mount: there
+ * is nothing to wait for then. */
+static bool wait_gone(const struct mount_entry *mount, int daemon_fd,
+		      struct holders *ret_holders)
 {
 	struct pollfd ended = { .fd = daemon_fd, .events = POLLIN };
-	struct mount_entry now;
 
-	for (int i = 0; i < WAIT_SECONDS * 100; i++) {
-		if (!mount_find(path, &now) || now.major != mount->major ||
-		    now.minor != mount->minor)
-			break;
-		usleep(10000);
+	*ret_holders = (struct holders){ 0 };
+	if (daemon_fd < 0)
+		return true;
+	for (int i = 0; i < WAIT_SECONDS; i += STEP_SECONDS) {
+		if (poll(&ended, 1, STEP_SECONDS * 1000) == 1)
+			return true;
+		holders_find(mount->major, mount->minor, ret_holders);
+		if (ret_holders->users[0] || ret_holders->spaces[0])
+			return false;
 	}
-	return daemon_fd < 0 || poll(&ended, 1, WAIT_SECONDS * 1000) == 1;
+	return false;
+}
+
+/* "; in use by a (1); still in the namespace of b (2)" */
+static void tell_holders(char *buf, size_t cap, const struct holders *who)
+{
+	snprintf(buf, cap, "%s%s%s%s", who->users[0] ? "; in use by " : "",
+		 who->users, who->spaces[0] ?
+		 "; still mounted in the namespace of " : "", who->spaces);
+}
+
+static int detach(const char *mountpoint, const char *path,
+		  const struct mount_entry *mount, char *error, size_t cap)
+{
+	struct holders who = { 0 };
+	char reason[512], held[600];
+	int daemon_fd = find_daemon(mount), status = 0;
+
+	if (mount_detach(path, false, reason, sizeof(reason))) {
+		holders_find(mount->major, mount->minor, &who);
+		/* Elsewhere it may stay. */
+		who.spaces[0] = '\0';
+		tell_holders(held, sizeof(held), &who);
+		snprintf(error, cap, "cannot unmount '%s': %s%s; close what "
+			 "is open there and try again", mountpoint, reason,
+			 held);
+		status = -1;
+	} else if (!wait_gone(mount, daemon_fd, &who)) {
+		tell_holders(held, sizeof(held), &who);
+		snprintf(error, cap, "'%s' is unmounted, but its daemon "
+			 "still runs%s; %s", mountpoint, held, held[0] ?
+			 "it ends when that does" : "look for it with ps");
+		status = -1;
+	}
+	if (daemon_fd >= 0)
+		close(daemon_fd);
+	return status;
 }
 
 int unmount_run(const char *mountpoint, char *error, size_t cap)
 {
 	struct mount_entry mount;
-	char *path = mount_resolve(mountpoint, &mount), reason[512];
-	int daemon_fd, status = 0;
+	char *path = mount_resolve(mountpoint, &mount);
+	int status = -1;
 
-	if (!path || !mounttable_is_bloscfs(&mount)) {
+	if (!path || !mounttable_is_bloscfs(&mount))
 		snprintf(error, cap, "'%s' is not a mount of bloscfs; "
 			 "findmnt -t fuse.bloscfs lists those that are",
 			 mountpoint);
-		free(path);
-		return -1;
-	}
-	daemon_fd = find_daemon(&mount);
-	if (mount_detach(path, false, reason, sizeof(reason))) {
-		snprintf(error, cap, "cannot unmount '%s': %s; close what is "
-			 "open there and try again", mountpoint, reason);
-		status = -1;
-	} else if (!wait_gone(path, &mount, daemon_fd)) {
-		snprintf(error, cap, "'%s' is unmounted, but its daemon "
-			 "still runs after %d s; look for it with ps",
-			 mountpoint, WAIT_SECONDS);
-		status = -1;
-	}
-	if (daemon_fd >= 0)
-		close(daemon_fd);
+	else
+		status = detach(mountpoint, path, &mount, error, cap);
 	free(path);
 	return status;
 }

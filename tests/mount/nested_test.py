@@ -145,6 +145,30 @@ def a_mount_point_within_the_source_is_an_empty_folder(work):
                        stdout=subprocess.DEVNULL)
 
 
+def unmounting_says_who_keeps_the_mount(work):
+    private.needs_root()
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        with subprocess.Popen(["sleep", "1000"], cwd=mount.path("a")) as user:
+            result = run("--unmount", mount.point)
+            equal(result.returncode, 1, "exit of a busy one")
+            assert f"sleep ({user.pid})" in result.stderr, result.stderr
+            assert harness.mounted(mount.point)
+            user.kill()
+        # A copy of our namespace, which lives on by itself.
+        with subprocess.Popen(["unshare", "-m", "sh", "-c",
+                               "echo; exec sleep 1000"],
+                              stdout=subprocess.PIPE) as other:
+            other.stdout.readline()
+            result = run("--unmount", mount.point, timeout=60)
+            equal(result.returncode, 1, "exit of one held elsewhere")
+            assert f"({other.pid})" in result.stderr and \
+                "namespace" in result.stderr, result.stderr
+            equal(harness.mounted(mount.point), None)
+            other.kill()
+        equal(mount.process.wait(20), 0, "the daemon's exit")
+
+
 private.main([
     two_mounts_in_one_source_do_not_wait_for_each_other,
     a_daemon_that_answers_nobody_holds_up_no_other,
@@ -152,4 +176,5 @@ private.main([
     a_mount_that_comes_and_goes_is_followed,
     other_file_systems_are_entered_and_ours_in_them_are_not,
     a_mount_point_within_the_source_is_an_empty_folder,
+    unmounting_says_who_keeps_the_mount,
 ])
