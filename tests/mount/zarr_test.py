@@ -225,6 +225,84 @@ def gdal_translates_an_array(work):
                  .reshape(wanted.shape), wanted, store)
 
 
+def write_stores(top, array):
+    """Stores of others, as zarr-python of this machine writes them, with
+    Blosc in each of its codecs; by their names."""
+    import numcodecs
+    made, old = [], zarr.__version__.startswith("2.")
+    names = numcodecs.blosc.list_compressors()
+    for i, name in enumerate(names):
+        codec = numcodecs.Blosc(cname=name, clevel=5, shuffle=i % 3)
+        more = {} if old else {"zarr_format": 2}
+        for nested in ".", "/":
+            path = f"{top}/{name}{'-nested' if nested == '/' else ''}.zarr"
+            kept = zarr.create(store=path, shape=array.shape, chunks=(7, 5),
+                               dtype=array.dtype, compressor=codec,
+                               dimension_separator=nested, **more)
+            kept[...] = array
+            made.append(path)
+    if old:
+        path = top + "/a.n5"
+        group = zarr.open_group(zarr.N5Store(path), mode="w")
+        group.create_dataset("data", data=array, chunks=(7, 5),
+                             compressor=numcodecs.Blosc(cname="lz4"))
+        made.append(path)
+    else:
+        path = top + "/v3.zarr"
+        kept = zarr.create_array(
+            store=path, shape=array.shape, chunks=(7, 5), dtype=array.dtype,
+            compressors=zarr.codecs.BloscCodec(cname="zstd"), zarr_format=3)
+        kept[...] = array
+        made.append(path)
+    return [os.path.basename(path) for path in made]
+
+
+def open_store(path):
+    if path.endswith(".n5"):
+        return zarr.open_group(zarr.N5Store(path), mode="r")["data"]
+    return zarr.open(path, mode="r")
+
+
+def stores_of_others_read_as_they_do_directly(work):
+    if MISSING:
+        raise harness.Skip(MISSING)
+    source = work + "/source"
+    os.mkdir(source)
+    wanted = np.arange(20 * 11, dtype="<f4").reshape(20, 11) + 1
+    names = write_stores(source, wanted)
+    xarray.Dataset({"t": (("y", "x"), wanted)}).to_zarr(source + "/x.zarr")
+    with Mount(work, source) as mount:
+        for name in names:
+            same(open_store(f"{source}/{name}")[...], wanted, name)
+            same(open_store(mount.path(name))[...], wanted,
+                 name + ", mounted")
+        with xarray.open_dataset(mount.path("x.zarr"),
+                                 engine="zarr") as found:
+            same(found["t"].values, wanted, "xarray, mounted")
+
+
+def gdal_reads_stores_of_others(work):
+    programs.need("gdal_translate")
+    if MISSING:
+        raise harness.Skip(MISSING)
+    source = work + "/source"
+    os.mkdir(source)
+    wanted = np.arange(20 * 11, dtype="<f4").reshape(20, 11) + 1
+    names = [name for name in write_stores(source, wanted)
+             if name.startswith(("lz4.", "lz4-nested", "v3"))]
+    with Mount(work, source) as mount:
+        for name in names:
+            told = []
+            for i, top in enumerate((source, mount.point)):
+                subprocess.run(
+                    ["gdal_translate", "-q", "-of", "ENVI",
+                     f'ZARR:"{top}/{name}"', f"{work}/{name}.{i}.bin"],
+                    check=True, timeout=60)
+                told.append(read(f"{work}/{name}.{i}.bin"))
+            equal(told[1], told[0], name)
+            equal(told[1], wanted.tobytes(), name)
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_args):
         pass
@@ -281,6 +359,8 @@ TESTS = [
     chunks_of_zeros_take_no_room,
     the_view_is_off_unless_named,
     gdal_translates_an_array,
+    stores_of_others_read_as_they_do_directly,
+    gdal_reads_stores_of_others,
 ]
 if os.environ.get("BLOSCFS_CORPUS"):
     TESTS.append(zarr_reads_every_array_of_the_corpus)
