@@ -24,6 +24,8 @@ static const struct name letters[] = {
 	{ "G", 'c', 32 }, { "c", 'S', 1 }, { "S", 'S', 0 }, { "a", 'S', 0 },
 	{ "U", 'U', 0 }, { "V", 'V', 0 }, { "M", 'M', 8 }, { "m", 'm', 8 },
 	{ "O", 'O', 8 },
+	/* Of NumPy 2 alone. */
+	{ "n", 'i', 8 }, { "N", 'u', 8 },
 };
 
 /* Those of NumPy 1 and 2, and Python's own. */

@@ -11,6 +11,7 @@ import http.server
 import itertools
 import json
 import os
+import re
 import subprocess
 import threading
 import warnings
@@ -99,6 +100,16 @@ def read3(store):
     return whole
 
 
+def version_to_read(store):
+    """zarr-python 3.0 takes version 3 where it is there, and does not know the
+    raw types that version 3 has: those it reads by version 2."""
+    if zarr.__version__.startswith("2.") or \
+            not os.path.exists(store + "/zarr.json"):
+        return {}
+    name = json.loads(read(store + "/zarr.json"))["data_type"]
+    return {"zarr_format": 2} if re.fullmatch(r"r\d+", name) else {}
+
+
 def check_array(folder):
     """All ways to the same array; True if there was one to compare."""
     store = folder + "/zarr"
@@ -109,7 +120,8 @@ def check_array(folder):
           "version 3 of " + folder)
     if wanted is None:
         return False
-    array = zarr.open(store, mode="r")
+    more = version_to_read(store)
+    array = zarr.open(store, mode="r", **more)
     same(array[...], wanted, store)
     if array.order == "C":
         equal(array.chunks, tuple(info.get("chunkshape", array.chunks)),
@@ -117,7 +129,7 @@ def check_array(folder):
     if array.ndim:
         # Of an array without dimensions zarr counts every file.
         equal(array.nchunks_initialized, array.nchunks, "keys of " + store)
-    group = zarr.open_group(folder + "/dataset.zarr", mode="r")
+    group = zarr.open_group(folder + "/dataset.zarr", mode="r", **more)
     equal(list(group), ["data"], "members")
     same(group["data"][...], wanted, folder + "/dataset.zarr")
     if info["zarr"]["v3"] is True:

@@ -54,6 +54,7 @@ static void words_and_letters_of_numpy_are_known(void **state)
 		{ "I", 4, "'<u4'" }, { "uint32", 4, "'<u4'" },
 		{ "uintc", 4, "'<u4'" }, { "l", 8, "'<i8'" },
 		{ "q", 8, "'<i8'" }, { "p", 8, "'<i8'" },
+		{ "n", 8, "'<i8'" }, { "N", 8, "'<u8'" },
 		{ "int", 8, "'<i8'" }, { "int_", 8, "'<i8'" },
 		{ "int0", 8, "'<i8'" }, { "int64", 8, "'<i8'" },
 		{ "intp", 8, "'<i8'" }, { "long", 8, "'<i8'" },
