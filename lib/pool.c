@@ -11,12 +11,17 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define JOBS_PER_THREAD 16
 #define MIN_JOBS 64
 #define MAX_THREADS 1024
+#define NICE 5
 #define STACK_LEN ((size_t)1 << 20)	/* some libcs give far less */
 
 struct job {
@@ -81,10 +86,21 @@ static void run_first(struct bfs_pool *pool)
 		pthread_cond_broadcast(&pool->rest);
 }
 
+/* What is done ahead comes behind what somebody waits for: threads that wake
+ * up to answer go first. */
+static void lower_priority(void)
+{
+	const struct sched_param param = { 0 };
+
+	(void)sched_setscheduler(0, SCHED_BATCH, &param);
+	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
+
 static void *work(void *arg)
 {
 	struct bfs_pool *pool = arg;
 
+	lower_priority();
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
 		if (pool->n_jobs)
