@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json_embed.c - JSON from a file as a value of our own JSON: taken apart by
- * json-c, written anew by the strict writer.
+ * json_embed.c - JSON from a file as a value of our own JSON: taken apart, and
+ * written anew by the strict writer.
  */
 #include "json.h"
+#include "json_read.h"
 
-#include <json-c/json.h>
 #include <string.h>
 
 #define REDACTED "(redacted)"
@@ -18,63 +18,66 @@ static bool is_listed(const char *const *list, const char *key)
 	return false;
 }
 
-static void put(struct bfs_json *json, struct json_object *v,
+static void put(struct bfs_json *json, const struct bfs_value *v,
 		const char *const *redact);
 
-static void put_object(struct bfs_json *json, struct json_object *v,
+static void put_object(struct bfs_json *json, const struct bfs_value *v,
 		       const char *const *redact)
 {
+	const struct bfs_value *m;
+
 	bfs_json_object(json);
-	json_object_object_foreach(v, key, member) {
-		bfs_json_key(json, key);
-		if (is_listed(redact, key))
+	for (m = v->first; m; m = m->next) {
+		if (m->shadowed)
+			continue;
+		bfs_json_key_n(json, m->key, m->key_len);
+		if (is_listed(redact, m->key))
 			bfs_json_string(json, REDACTED);
 		else
-			put(json, member, redact);
+			put(json, m, redact);
 	}
 	bfs_json_object_end(json);
 }
 
-static void put_array(struct bfs_json *json, struct json_object *v,
+static void put_array(struct bfs_json *json, const struct bfs_value *v,
 		      const char *const *redact)
 {
-	size_t n = json_object_array_length(v), i;
+	const struct bfs_value *item;
 
 	bfs_json_array(json);
-	for (i = 0; i < n; i++)
-		put(json, json_object_array_get_idx(v, i), redact);
+	for (item = v->first; item; item = item->next)
+		put(json, item, redact);
 	bfs_json_array_end(json);
 }
 
-/* json-c bounds the depth when it parses. */
-static void put(struct bfs_json *json, struct json_object *v,
+/* The depth was bounded when it was read. */
+static void put(struct bfs_json *json, const struct bfs_value *v,
 		const char *const *redact)
 {
-	switch (json_object_get_type(v)) {
-	case json_type_null:
+	switch (v->kind) {
+	case BFS_VALUE_NULL:
 		bfs_json_null(json);
 		break;
-	case json_type_boolean:
-		bfs_json_bool(json, json_object_get_boolean(v));
+	case BFS_VALUE_BOOL:
+		bfs_json_bool(json, v->truth);
 		break;
-	case json_type_double:
-		bfs_json_double(json, json_object_get_double(v));
+	case BFS_VALUE_DOUBLE:
+		bfs_json_double(json, v->d);
 		break;
-	case json_type_int:
-		if (json_object_get_int64(v) == INT64_MAX)
-			bfs_json_u64(json, json_object_get_uint64(v));
-		else
-			bfs_json_i64(json, json_object_get_int64(v));
+	case BFS_VALUE_INT:
+		bfs_json_i64(json, v->i);
 		break;
-	case json_type_object:
+	case BFS_VALUE_UINT:
+		bfs_json_u64(json, v->u);
+		break;
+	case BFS_VALUE_OBJECT:
 		put_object(json, v, redact);
 		break;
-	case json_type_array:
+	case BFS_VALUE_ARRAY:
 		put_array(json, v, redact);
 		break;
-	case json_type_string:
-		bfs_json_string_n(json, json_object_get_string(v),
-				  (size_t)json_object_get_string_len(v));
+	case BFS_VALUE_STRING:
+		bfs_json_string_n(json, v->s.text, v->s.len);
 		break;
 	}
 }
@@ -82,18 +85,15 @@ static void put(struct bfs_json *json, struct json_object *v,
 enum bfs_err bfs_json_embed(const void *text, size_t len,
 			    const char *const *redact, struct bfs_json *json)
 {
-	struct json_tokener *tok = json_tokener_new_ex(32);
-	struct json_object *root;
+	struct bfs_document *doc = NULL;
+	enum bfs_err err = bfs_json_read(text, len, &doc, NULL);
 
-	if (!tok)
-		return BFS_ERR_NOMEM;
-	root = len <= INT32_MAX ?
-		json_tokener_parse_ex(tok, text, (int)len) : NULL;
-	if (json_tokener_get_error(tok) == json_tokener_success)
-		put(json, root, redact);
+	if (err == BFS_ERR_NOMEM)
+		return err;
+	if (err == BFS_OK)
+		put(json, bfs_document_root(doc), redact);
 	else
 		bfs_json_base64(json, text, len);
-	json_object_put(root);
-	json_tokener_free(tok);
+	bfs_document_free(doc);
 	return json->err;
 }

@@ -100,10 +100,12 @@ static enum bfs_err add_file(struct bfs_frame *f, struct bfs_fd *dir,
 
 /* One JSON file of meta/, as a metalayer and as a tree. */
 static enum bfs_err read_json(struct bfs_frame *f, struct bfs_fd *meta,
-			      const char *name, struct json_object **ret_root,
+			      const char *name,
+			      struct bfs_document **ret_document,
 			      struct bfs_diag *why)
 {
 	BFS_CLEANUP(bfs_freep) char *text = NULL;
+	struct bfs_document *doc;
 	struct bfs_source *source;
 	size_t len;
 
@@ -118,13 +120,13 @@ static enum bfs_err read_json(struct bfs_frame *f, struct bfs_fd *meta,
 	if (!text)
 		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
 	BFS_TRY(bfs_source_read(source, 0, text, len, why));
-	*ret_root = json_tokener_parse(text);
-	if (!json_object_is_type(*ret_root, json_type_object)) {
-		json_object_put(*ret_root);
-		*ret_root = NULL;
+	BFS_TRY(bfs_json_read(text, len, &doc, why));
+	if (!bfs_value_is(bfs_document_root(doc), BFS_VALUE_OBJECT)) {
+		bfs_document_free(doc);
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
 				"meta/%s is no JSON object", name);
 	}
+	*ret_document = doc;
 	return BFS_OK;
 }
 
@@ -139,32 +141,30 @@ static enum bfs_err add_attrs(struct bfs_frame *f, struct bfs_diag *diag)
 	return add_file(f, f->dir, ATTRS, &source, diag);
 }
 
-static int64_t take_int(struct json_object *root, const char *key)
+static int64_t take_int(const struct bfs_document *doc, const char *key)
 {
-	struct json_object *v;
+	const struct bfs_value *v = bfs_value_get(bfs_document_root(doc), key);
 
-	if (!json_object_object_get_ex(root, key, &v) ||
-	    !json_object_is_type(v, json_type_int))
-		return -1;
-	return json_object_get_int64(v);
+	return bfs_value_is(v, BFS_VALUE_INT) ? v->i : -1;
 }
 
 /* Shape and dtype as the side files tell them. */
-static enum bfs_err take_array(struct bfs_frame *f, struct json_object *sizes,
-			       struct json_object *storage,
+static enum bfs_err take_array(struct bfs_frame *f,
+			       const struct bfs_document *sizes,
+			       const struct bfs_document *storage,
 			       struct bfs_diag *why)
 {
 	struct bfs_array_meta a = { .linear = true };
-	struct json_object *shape, *dtype;
+	const struct bfs_value *shape, *dtype;
 	const char *text;
 
-	if (!json_object_object_get_ex(sizes, "shape", &shape) ||
-	    !bfs_meta_shape(shape, &a) || a.ndim == 0 ||
-	    !json_object_object_get_ex(storage, "dtype", &dtype) ||
-	    !json_object_is_type(dtype, json_type_string))
+	shape = bfs_value_get(bfs_document_root(sizes), "shape");
+	dtype = bfs_value_get(bfs_document_root(storage), "dtype");
+	if (!bfs_meta_shape(shape, &a) || a.ndim == 0 ||
+	    !bfs_value_is(dtype, BFS_VALUE_STRING))
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
 				"meta/ does not tell shape and dtype");
-	text = json_object_get_string(dtype);
+	text = dtype->s.text;
 	a.dtype_len = strlen(text);
 	a.dtype = bfs_memdup0(text, a.dtype_len);
 	if (!a.dtype)
@@ -283,7 +283,7 @@ static void count_stored(struct bfs_frame *f, struct bfs_fd *data,
 static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
 {
 	const struct column *c = f->priv;
-	struct json_object *sizes = NULL, *storage = NULL;
+	struct bfs_document *sizes = NULL, *storage = NULL;
 	struct bfs_diag why;
 	enum bfs_err err;
 
@@ -304,8 +304,8 @@ static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
 		count_stored(f, c->data, take_int(sizes, "cbytes"));
 		bfs_meta_check_linear(f);
 	}
-	json_object_put(sizes);
-	json_object_put(storage);
+	bfs_document_free(sizes);
+	bfs_document_free(storage);
 	return err;
 }
 

@@ -126,20 +126,20 @@ static enum bfs_err read_content(struct bfs_frame *f, uint64_t at,
 }
 
 /* A dtype is a Python literal in a string, or (before 0.7.2) JSON itself. */
-static bool take_dtype(struct json_object *v, struct bfs_array_meta *a)
+static bool take_dtype(const struct bfs_value *v, struct bfs_array_meta *a)
 {
+	BFS_CLEANUP(bfs_freep) char *own = NULL;
 	const char *text;
 	size_t len;
 
-	if (json_object_is_type(v, json_type_string))
-		text = json_object_get_string(v);
-	else
-		text = json_object_to_json_string_ext(
-			v, JSON_C_TO_STRING_PLAIN |
-			   JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (!text)
-		return false;
-	len = strlen(text);
+	if (v->kind == BFS_VALUE_STRING) {
+		text = v->s.text;
+		len = strlen(text);
+	} else {
+		text = own = bfs_value_compact(v, &len);
+		if (!own)
+			return false;
+	}
 	/* The literal of a plain dtype is in quotes of its own. */
 	if (len >= 2 && (text[0] == '\'' || text[0] == '"') &&
 	    text[len - 1] == text[0] && !memchr(text + 1, text[0], len - 2)) {
@@ -151,47 +151,36 @@ static bool take_dtype(struct json_object *v, struct bfs_array_meta *a)
 	return a->dtype;
 }
 
-static void read_array(struct bfs_frame *f, struct json_object *root)
+static bool is_text(const struct bfs_value *v, const char *text)
 {
-	struct json_object *container, *dtype, *shape, *order;
-	struct bfs_array_meta a = { .linear = true };
-	const char *text;
+	return bfs_value_is(v, BFS_VALUE_STRING) && !strcmp(v->s.text, text);
+}
 
-	if (!json_object_is_type(root, json_type_object) ||
-	    !json_object_object_get_ex(root, "container", &container) ||
-	    !json_object_object_get_ex(root, "dtype", &dtype) ||
-	    !json_object_object_get_ex(root, "shape", &shape) ||
-	    !json_object_object_get_ex(root, "order", &order))
-		return;
-	text = json_object_get_string(container);
-	if (!text || strcmp(text, "numpy") || !bfs_meta_shape(shape, &a))
-		return;
-	text = json_object_get_string(order);
-	if (!text || (strcmp(text, "C") && strcmp(text, "F")) ||
+static void read_array(struct bfs_frame *f, const struct bfs_value *root)
+{
+	const struct bfs_value *dtype = bfs_value_get(root, "dtype");
+	const struct bfs_value *order = bfs_value_get(root, "order");
+	struct bfs_array_meta a = { .linear = true };
+
+	if (!dtype || !is_text(bfs_value_get(root, "container"), "numpy") ||
+	    !bfs_meta_shape(bfs_value_get(root, "shape"), &a) ||
+	    (!is_text(order, "C") && !is_text(order, "F")) ||
 	    !take_dtype(dtype, &a))
 		return;
-	a.fortran = text[0] == 'F';
+	a.fortran = is_text(order, "F");
 	a.present = true;
 	f->array = a;
 }
 
-/* json-c takes the text apart within its own depth limit of 32, and hundreds
- * of bytes for each value: a longer text describes no array. */
+/* A longer text describes no array. */
 static void parse_json(struct bfs_frame *f, const uint8_t *buf, uint32_t len)
 {
-	struct json_tokener *tok;
-	struct json_object *root;
+	struct bfs_document *doc;
 
-	if (len > MAX_JSON)
+	if (len > MAX_JSON || bfs_json_read(buf, len, &doc, NULL) != BFS_OK)
 		return;
-	tok = json_tokener_new();
-	if (!tok)
-		return;
-	root = json_tokener_parse_ex(tok, (const char *)buf, (int)len);
-	if (root)
-		read_array(f, root);
-	json_object_put(root);
-	json_tokener_free(tok);
+	read_array(f, bfs_document_root(doc));
+	bfs_document_free(doc);
 }
 
 static enum bfs_err add_content(struct bfs_frame *f, uint8_t *buf, uint32_t len,

@@ -23,20 +23,18 @@ static bool is_store(const struct bfs_frame *f)
 }
 
 /* The place of one key; false where it has none here. */
-static bool take_place(struct bfs_frame *f, struct json_object *v,
+static bool take_place(struct bfs_frame *f, const struct bfs_value *v,
 		       struct bfs_member *m)
 {
-	struct json_object *off, *len;
+	const struct bfs_value *off = bfs_value_get(v, "offset");
+	const struct bfs_value *len = bfs_value_get(v, "length");
 	int64_t o, n;
 
-	if (!json_object_is_type(v, json_type_object) ||
-	    !json_object_object_get_ex(v, "offset", &off) ||
-	    !json_object_object_get_ex(v, "length", &len) ||
-	    !json_object_is_type(off, json_type_int) ||
-	    !json_object_is_type(len, json_type_int))
+	if (!bfs_value_is(off, BFS_VALUE_INT) ||
+	    !bfs_value_is(len, BFS_VALUE_INT))
 		return false;
-	o = json_object_get_int64(off);
-	n = json_object_get_int64(len);
+	o = off->i;
+	n = len->i;
 	m->decoded = true;
 	if (o >= 0 && n >= 0 && bfs_inside((uint64_t)o, (uint64_t)n,
 					   f->nbytes)) {
@@ -51,11 +49,13 @@ static bool take_place(struct bfs_frame *f, struct json_object *v,
 	return true;
 }
 
-static enum bfs_err take_keys(struct bfs_frame *f, struct json_object *map,
+static enum bfs_err take_keys(struct bfs_frame *f,
+			      const struct bfs_value *map,
 			      struct bfs_diag *diag)
 {
-	size_t n = (size_t)json_object_object_length(map), i = 0;
+	size_t n = map->n, i = 0;
 	struct bfs_path *paths = bfs_zalloc(n, sizeof(*paths));
+	const struct bfs_value *v;
 	enum bfs_err err;
 
 	f->members = bfs_zalloc(n, sizeof(*f->members));
@@ -63,10 +63,10 @@ static enum bfs_err take_keys(struct bfs_frame *f, struct json_object *map,
 		bfs_free(paths);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	}
-	json_object_object_foreach(map, key, v) {
-		const char *path = key[0] == '/' ? key + 1 : key;
+	for (v = map->first; v; v = v->next) {
+		const char *path = v->key[0] == '/' ? v->key + 1 : v->key;
 
-		if (i >= n || !take_place(f, v, &f->members[i]))
+		if (v->shadowed || !take_place(f, v, &f->members[i]))
 			continue;
 		paths[i] = (struct bfs_path){ path, strlen(path),
 					      (uint32_t)i };
@@ -81,17 +81,18 @@ static enum bfs_err take_keys(struct bfs_frame *f, struct json_object *map,
 static enum bfs_err open_map(struct bfs_frame *f, const struct bfs_meta *m,
 			     struct bfs_diag *diag)
 {
-	struct json_object *root = NULL, *map;
+	struct bfs_document *doc = NULL;
+	const struct bfs_value *map;
 	enum bfs_err err;
 
-	BFS_TRY(bfs_meta_decode(f, m, &root, diag));
-	if (json_object_object_get_ex(root, "embed_map", &map) &&
-	    json_object_is_type(map, json_type_object))
+	BFS_TRY(bfs_meta_decode(f, m, &doc, diag));
+	map = bfs_value_get(bfs_document_root(doc), "embed_map");
+	if (bfs_value_is(map, BFS_VALUE_OBJECT))
 		err = take_keys(f, map, diag);
 	else
 		err = bfs_fail(diag, BFS_ERR_CORRUPT, m->off,
 			       "the map of keys has no embed_map");
-	json_object_put(root);
+	bfs_document_free(doc);
 	return err;
 }
 

@@ -14,7 +14,6 @@
 #include <inttypes.h>
 
 #define MAX_META (UINT32_C(16) << 20)
-#define MAX_TREE ((size_t)64 << 20)	/* as json-c will hold it */
 
 const struct bfs_meta *bfs_meta_find(const struct bfs_meta *metas, size_t n,
 				     const char *name)
@@ -67,30 +66,11 @@ static enum bfs_err decode(struct bfs_frame *f, const struct bfs_meta *m,
 	return BFS_OK;
 }
 
-/* About what json-c takes for a text, which no budget counts: a map of two
- * characters becomes a table of many hundred bytes. */
-static size_t tree_len(const char *text)
-{
-	bool quoted = false;
-	size_t len = 0;
-
-	for (; *text; text++) {
-		if (*text == '"')
-			quoted = !quoted;
-		else if (quoted && *text == '\\' && text[1])
-			text++;
-		else if (!quoted)
-			len += *text == '{' ? 800 : *text == '[' ? 400 :
-			       *text == ',' ? 150 : 0;
-	}
-	return len;
-}
-
 static enum bfs_err parse(const uint8_t *buf, size_t len,
-			  struct json_object **ret_root, struct bfs_diag *diag)
+			  struct bfs_document **ret_document,
+			  struct bfs_diag *diag)
 {
 	struct bfs_json json;
-	struct json_object *root;
 	size_t text_len;
 	char *text;
 	enum bfs_err err;
@@ -102,23 +82,14 @@ static enum bfs_err parse(const uint8_t *buf, size_t len,
 	bfs_json_release(&json);
 	if (err != BFS_OK)
 		return bfs_fail(diag, err, 0, "the metadata is too big");
-	if (tree_len(text) > MAX_TREE) {
-		bfs_free(text);
-		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
-				"the metadata has too many parts");
-	}
-	root = json_tokener_parse(text);
+	err = bfs_json_read(text, text_len, ret_document, diag);
 	bfs_free(text);
-	if (!root)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
-				"the metadata is no MessagePack");
-	*ret_root = root;
-	return BFS_OK;
+	return err;
 }
 
 enum bfs_err bfs_meta_decode(struct bfs_frame *frame,
 			     const struct bfs_meta *meta,
-			     struct json_object **ret_root,
+			     struct bfs_document **ret_document,
 			     struct bfs_diag *diag)
 {
 	uint8_t *buf = NULL;
@@ -126,30 +97,24 @@ enum bfs_err bfs_meta_decode(struct bfs_frame *frame,
 	size_t len;
 
 	BFS_TRY(decode(frame, meta, &buf, &len, diag));
-	err = parse(buf, len, ret_root, diag);
+	err = parse(buf, len, ret_document, diag);
 	bfs_free(buf);
 	return bfs_diag_shift(diag, err, meta->off);
 }
 
-bool bfs_meta_shape(struct json_object *list, struct bfs_array_meta *a)
+bool bfs_meta_shape(const struct bfs_value *list, struct bfs_array_meta *a)
 {
-	size_t n, i;
+	const struct bfs_value *v;
+	unsigned n = 0;
 
-	if (!json_object_is_type(list, json_type_array))
+	if (!bfs_value_is(list, BFS_VALUE_ARRAY) || list->n > BFS_MAX_DIM)
 		return false;
-	n = json_object_array_length(list);
-	if (n > BFS_MAX_DIM)
-		return false;
-	for (i = 0; i < n; i++) {
-		struct json_object *v = json_object_array_get_idx(list, i);
-
-		if (!json_object_is_type(v, json_type_int))
+	for (v = list->first; v; v = v->next) {
+		if (v->kind != BFS_VALUE_INT || v->i < 0)
 			return false;
-		a->shape[i] = json_object_get_int64(v);
-		if (a->shape[i] < 0)
-			return false;
+		a->shape[n++] = v->i;
 	}
-	a->ndim = (unsigned)n;
+	a->ndim = n;
 	return true;
 }
 
@@ -177,28 +142,25 @@ void bfs_meta_check_linear(struct bfs_frame *f)
 
 /* (kind, shape, dtype), a tuple that became a plain list. What is something
  * else leaves the frame as it is. */
-static enum bfs_err take_tensor(struct bfs_frame *f, struct json_object *root)
+static enum bfs_err take_tensor(struct bfs_frame *f,
+				const struct bfs_value *root)
 {
 	struct bfs_array_meta a = { .linear = true };
-	struct json_object *dtype;
-	const char *text;
+	const struct bfs_value *dtype;
 
-	if (!json_object_is_type(root, json_type_array) ||
-	    json_object_array_length(root) != 3 ||
-	    !bfs_meta_shape(json_object_array_get_idx(root, 1), &a))
+	if (!bfs_value_is(root, BFS_VALUE_ARRAY) || root->n != 3 ||
+	    !bfs_meta_shape(bfs_value_at(root, 1), &a))
 		return BFS_OK;
-	dtype = json_object_array_get_idx(root, 2);
+	dtype = bfs_value_at(root, 2);
 	/* Of records it is the list of their fields. */
-	if (json_object_is_type(dtype, json_type_array))
-		text = json_object_to_json_string_ext(
-			dtype, JSON_C_TO_STRING_PLAIN |
-			JSON_C_TO_STRING_NOSLASHESCAPE);
-	else if (json_object_is_type(dtype, json_type_string))
-		text = json_object_get_string(dtype);
-	else
+	if (bfs_value_is(dtype, BFS_VALUE_ARRAY)) {
+		a.dtype = bfs_value_compact(dtype, &a.dtype_len);
+	} else if (bfs_value_is(dtype, BFS_VALUE_STRING)) {
+		a.dtype_len = strlen(dtype->s.text);
+		a.dtype = bfs_memdup0(dtype->s.text, a.dtype_len);
+	} else {
 		return BFS_OK;
-	a.dtype_len = text ? strlen(text) : 0;
-	a.dtype = text ? bfs_memdup0(text, a.dtype_len) : NULL;
+	}
 	if (!a.dtype)
 		return BFS_ERR_NOMEM;
 	f->array = a;
@@ -211,17 +173,17 @@ enum bfs_err bfs_meta_tensor(struct bfs_frame *f, struct bfs_diag *diag)
 	const struct bfs_meta *m = bfs_meta_find(f->vlmetas, f->n_vlmetas,
 						 "__pack_tensor__");
 	uint32_t typesize = f->typesize;
-	struct json_object *root;
+	struct bfs_document *doc;
 	enum bfs_err err;
 
 	if (!m || f->array.present || f->array.dtype)
 		return BFS_OK;
 	/* Other programs may call a metalayer so: what is no tensor is left
 	 * alone. */
-	err = bfs_meta_decode(f, m, &root, NULL);
+	err = bfs_meta_decode(f, m, &doc, NULL);
 	if (err == BFS_OK) {
-		err = take_tensor(f, root);
-		json_object_put(root);
+		err = take_tensor(f, bfs_document_root(doc));
+		bfs_document_free(doc);
 	}
 	if (err == BFS_ERR_NOMEM)
 		return bfs_fail(diag, err, 0, "no memory");

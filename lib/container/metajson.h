@@ -8,23 +8,23 @@
 
 #include "container/container.h"
 #include "err.h"
-
-#include <json-c/json.h>
+#include "json_read.h"
 
 /* The metalayer of that name, or NULL. */
 const struct bfs_meta *bfs_meta_find(const struct bfs_meta *metas, size_t n,
 				     const char *name);
 
 /* Decodes a variable-length metalayer (at most 16 MiB) and gives its
- * MessagePack as JSON; json_object_put ends it. CORRUPT where it is none. */
+ * MessagePack as JSON; bfs_document_free ends it. CORRUPT where it is none. */
 enum bfs_err bfs_meta_decode(struct bfs_frame *frame,
 			     const struct bfs_meta *meta,
-			     struct json_object **ret_root,
+			     struct bfs_document **ret_document,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* A list of numbers >= 0 as the shape of an array; false where it is none or
  * has more than BFS_MAX_DIM. */
-bool bfs_meta_shape(struct json_object *list, struct bfs_array_meta *array);
+bool bfs_meta_shape(const struct bfs_value *list,
+		    struct bfs_array_meta *array);
 
 /* Makes frame->array (linear, shape and dtype set) present if its items fill
  * nbytes exactly; typesize becomes their size. Else it stays absent. */

@@ -7,12 +7,12 @@
 
 #include "bytes.h"
 #include "json.h"
+#include "json_read.h"
 #include "mem.h"
 #include "view/chunkfacts.h"
 #include "view/file.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 
 #define PREFIX "user.bloscfs."
@@ -23,47 +23,49 @@ static const char *const frame_names[] = {
 	PREFIX "dtype", PREFIX "ratio",
 };
 
-/* A list as "a,b", other values as they are; "" for what is not there. */
-static size_t spell(struct json_object *v, char *value)
+/* One value, as it is written in info.json, strings without quotes. */
+static size_t spell_one(const struct bfs_value *v, char *value, size_t cap)
 {
-	size_t len = 0, n, i;
+	bool quoted = v->kind == BFS_VALUE_STRING;
 
-	if (!v)
+	return (size_t)snprintf(value, cap, "%.*s",
+				(int)(quoted ? v->s.len : v->raw_len),
+				quoted ? v->s.text : v->raw);
+}
+
+/* A list as "a,b", other values as they are; "" for what is not there. */
+static size_t spell(const struct bfs_value *v, char *value)
+{
+	const struct bfs_value *item;
+	size_t len = 0;
+
+	if (!v || v->kind == BFS_VALUE_NULL)
 		return 0;
-	if (json_object_is_type(v, json_type_double))
-		return (size_t)snprintf(value, BFS_XATTR_MAX, "%.2f",
-					json_object_get_double(v));
-	if (!json_object_is_type(v, json_type_array)) {
-		const char *text = json_object_get_string(v);
-
-		len = strlen(text);
-		if (len >= BFS_XATTR_MAX)
-			return 0;
-		memcpy(value, text, len);
-		return len;
+	if (v->kind == BFS_VALUE_DOUBLE)
+		return (size_t)snprintf(value, BFS_XATTR_MAX, "%.2f", v->d);
+	if (v->kind != BFS_VALUE_ARRAY) {
+		len = spell_one(v, value, BFS_XATTR_MAX);
+		return len < BFS_XATTR_MAX ? len : 0;
 	}
-	n = json_object_array_length(v);
-	for (i = 0; i < n && len < BFS_XATTR_MAX; i++)
-		len += (size_t)snprintf(value + len, BFS_XATTR_MAX - len,
-					"%s%s", i ? "," : "",
-					json_object_get_string(
-						json_object_array_get_idx(v,
-									  i)));
+	for (item = v->first; item && len < BFS_XATTR_MAX; item = item->next) {
+		if (item != v->first)
+			value[len++] = ',';
+		len += spell_one(item, value + len, BFS_XATTR_MAX - len);
+	}
 	return len < BFS_XATTR_MAX ? len : 0;
 }
 
 static size_t frame_value(struct bfs_file *file, const char *key, char *value)
 {
-	struct json_object *root, *v = NULL;
+	struct bfs_document *doc;
 	const char *text;
 	size_t text_len, len;
 
-	if (bfs_info_text(file, &text, &text_len, NULL) != BFS_OK)
+	if (bfs_info_text(file, &text, &text_len, NULL) != BFS_OK ||
+	    bfs_json_read(text, text_len, &doc, NULL) != BFS_OK)
 		return 0;
-	root = json_tokener_parse(text);
-	json_object_object_get_ex(root, key, &v);
-	len = spell(v, value);
-	json_object_put(root);
+	len = spell(bfs_value_get(bfs_document_root(doc), key), value);
+	bfs_document_free(doc);
 	return len;
 }
 
