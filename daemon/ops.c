@@ -160,25 +160,6 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 	return 0;
 }
 
-static void tell_failure(const struct daemon *daemon, struct node *node,
-			 const char *deed, int error,
-			 const struct bloscfs_diag *why)
-{
-	struct node *container = tree_container(node);
-	char path[PATH_MAX], inner[PATH_MAX], what[PATH_MAX + 64];
-
-	look_name(daemon, container, path);
-	if (tree_path(node, inner, sizeof(inner)))
-		strcpy(inner, "?");
-	else if (container->parent)
-		memmove(inner, inner + strlen(path) + 1,
-			strlen(inner + strlen(path) + 1) + 1);
-	snprintf(what, sizeof(what), "%s of %s failed", deed, inner);
-	/* A changed source is nobody's fault. */
-	log_fault(error == ESTALE ? LEVEL_WARN : LEVEL_ERR, path, what, error,
-		  why);
-}
-
 static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 			   const char *name, struct fuse_entry_param *param)
 {
@@ -209,7 +190,7 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 	err = work_is_void() ? BLOSCFS_OK : bloscfs_met(mark, &why);
 	if (err != BLOSCFS_OK) {
 		status = -bloscfs_err_errno(err);
-		tell_failure(daemon, parent, "lookup", -status, &why);
+		look_tell_failure(daemon, parent, "lookup", -status, &why);
 	}
 	if (!status)
 		status = tree_enter_entry(&daemon->tree, parent, name, &entry,
