@@ -22,19 +22,25 @@ static bool is_store(const struct bfs_frame *f)
 	       bfs_meta_find(f->metas, f->n_metas, "b2tree");
 }
 
+/* A whole number; what no place can be is as good as any other such. */
+static bool take_whole(const struct bfs_value *v, int64_t *ret_number)
+{
+	if (!bfs_value_is(v, BFS_VALUE_INT) &&
+	    !bfs_value_is(v, BFS_VALUE_UINT))
+		return false;
+	*ret_number = v->kind == BFS_VALUE_INT ? v->i : INT64_MAX;
+	return true;
+}
+
 /* The place of one key; false where it has none here. */
 static bool take_place(struct bfs_frame *f, const struct bfs_value *v,
 		       struct bfs_member *m)
 {
-	const struct bfs_value *off = bfs_value_get(v, "offset");
-	const struct bfs_value *len = bfs_value_get(v, "length");
 	int64_t o, n;
 
-	if (!bfs_value_is(off, BFS_VALUE_INT) ||
-	    !bfs_value_is(len, BFS_VALUE_INT))
+	if (!take_whole(bfs_value_get(v, "offset"), &o) ||
+	    !take_whole(bfs_value_get(v, "length"), &n))
 		return false;
-	o = off->i;
-	n = len->i;
 	m->decoded = true;
 	if (o >= 0 && n >= 0 && bfs_inside((uint64_t)o, (uint64_t)n,
 					   f->nbytes)) {
