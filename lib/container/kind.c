@@ -74,22 +74,23 @@ static enum bfs_err blocks_are_whole(struct bfs_frame *f, bool *ret_are,
 {
 	const struct bfs_meta *m = bfs_meta_find(f->vlmetas, f->n_vlmetas,
 						 "proxy-fetched-blocks");
-	struct json_object *root, *text;
+	struct bfs_document *doc;
+	const struct bfs_value *text;
 	const char *digits;
 	enum bfs_err err;
 
 	*ret_are = !m;
 	if (!m)
 		return BFS_OK;
-	err = bfs_meta_decode(f, m, &root, diag);
+	err = bfs_meta_decode(f, m, &doc, diag);
 	if (err != BFS_OK)
 		return bfs_err_passes(err) ? err : BFS_OK;
-	if (json_object_object_get_ex(root, "base64", &text) &&
-	    json_object_is_type(text, json_type_string)) {
-		digits = json_object_get_string(text);
+	text = bfs_value_get(bfs_document_root(doc), "base64");
+	if (bfs_value_is(text, BFS_VALUE_STRING)) {
+		digits = text->s.text;
 		*ret_are = *digits && digits[strspn(digits, "/")] == '\0';
 	}
-	json_object_put(root);
+	bfs_document_free(doc);
 	return BFS_OK;
 }
 
