@@ -30,6 +30,7 @@ struct daemon {
 					 * N5: all is left as it is */
 	bool no_stores;			/* stores do not count */
 	double timeout;			/* of names and attributes, seconds */
+	atomic_bool no_lists;		/* of rights: modes are narrowed */
 	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;
 	time_t started;			/* of the mount */

@@ -65,10 +65,10 @@ static void let_go_if_scarce(struct daemon *daemon, struct handle *handle)
 static int open_source_dir(struct daemon *daemon, struct node *node,
 			   struct handle *handle)
 {
-	char path[PATH_MAX];
+	LOOK_PATH path = NULL;
 	struct src_stat st;
 	struct stat dir;
-	int fd, status = look_path(daemon, node, path);
+	int fd, status = look_path(daemon, node, &path);
 
 	if (!status && look_is_nested(daemon, node))
 		/* Nothing to open; but is it still there? */

@@ -8,8 +8,8 @@
 #include "choice.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* A folder's verdict, and which state of the folder `own` is of (0: none). */
 static struct verdict get_verdict(struct tree *tree, const struct node *node,
@@ -83,22 +83,20 @@ static int judge(struct daemon *daemon, struct node *folder, int dir_fd,
 static int exclude(struct daemon *daemon, struct node *folder,
 		   const char *name, bool *ret_excluded)
 {
-	char path[PATH_MAX];
-	size_t len;
-	int status;
+	char *above, *path;
 
 	*ret_excluded = false;
 	if (!daemon->opts->choice.n_rules)
 		return 0;
-	status = tree_path(folder, path, sizeof(path));
-	if (status)
-		return status;
-	len = strlen(path);
-	if (len + strlen(name) + 2 > sizeof(path))
-		return -ENAMETOOLONG;
-	snprintf(path + len, sizeof(path) - len, "%s%s", len ? "/" : "",
-		 name);
+	above = tree_long_path(folder);
+	if (!above || asprintf(&path, "%s%s%s", above, *above ? "/" : "",
+			       name) < 0) {
+		free(above);
+		return -ENOMEM;
+	}
 	*ret_excluded = choice_excludes(&daemon->opts->choice, path);
+	free(above);
+	free(path);
 	return 0;
 }
 

@@ -7,10 +7,12 @@
 #include "leave.h"
 #include "log.h"
 #include "reopen.h"
+#include "srcrights.h"
 #include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,18 +30,23 @@
 /* A file not looked at for longer may have changed in any way. */
 #define WATCHED_NS (INT64_C(30) * 1000000000)
 
-int look_path(const struct daemon *daemon, struct node *node, char *buf)
+void look_free_path(char **path)
 {
-	if (daemon->src.file && !node->parent) {
-		strcpy(buf, daemon->src.file);
-		return 0;
-	}
-	return tree_path(node, buf, PATH_MAX);
+	free(*path);
+}
+
+int look_path(const struct daemon *daemon, struct node *node, char **ret_path)
+{
+	*ret_path = daemon->src.file && !node->parent ?
+		    strdup(daemon->src.file) : tree_long_path(node);
+	return *ret_path ? 0 : -ENOMEM;
 }
 
 void look_name(const struct daemon *daemon, struct node *node, char *buf)
 {
-	if (look_path(daemon, node, buf))
+	if (daemon->src.file && !node->parent)
+		strcpy(buf, daemon->src.file);
+	else if (tree_path(node, buf, PATH_MAX))
 		strcpy(buf, "(a path too long to tell)");
 	else if (!*buf)
 		strcpy(buf, ".");
@@ -109,7 +116,7 @@ static struct src_stat look_at_root(struct daemon *daemon,
 	struct src_stat now;
 	const char *path = daemon->src.file ? daemon->src.file : "";
 
-	if (src_stat(&daemon->src, -1, path, &now) ||
+	if (src_look(&daemon->src, -1, path, old, &now) ||
 	    (now.mode & S_IFMT) != (old->mode & S_IFMT))
 		return *old;
 	tree_update(&daemon->tree, daemon->tree.root, &now);
@@ -119,7 +126,7 @@ static struct src_stat look_at_root(struct daemon *daemon,
 int look_again(struct daemon *daemon, struct node *node,
 	       struct src_stat *ret_st)
 {
-	char path[PATH_MAX];
+	LOOK_PATH path = NULL;
 	struct src_stat old, now;
 	uint64_t ino;
 	bool open;
@@ -134,9 +141,9 @@ int look_again(struct daemon *daemon, struct node *node,
 		*ret_st = look_at_root(daemon, &old);
 		return 0;
 	}
-	status = look_path(daemon, node, path);
+	status = look_path(daemon, node, &path);
 	if (!status)
-		status = src_stat(&daemon->src, -1, path, &now);
+		status = src_look(&daemon->src, -1, path, &old, &now);
 	if (!status && !src_same_content(&old, &now))
 		status = accept_change(daemon, node, path, &old, &now);
 	if (status)
@@ -206,7 +213,9 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 
 	if (src_hides(name))
 		return -ENOENT;
-	status = src_stat(&daemon->src, dir_fd, name, &now);
+	has = tree_known(&daemon->tree, parent, name, &known_kind, &known);
+	status = src_look(&daemon->src, dir_fd, name, has ? &known : NULL,
+			  &now);
 	if (status)
 		return status;
 	status = leave_look(daemon, parent, dir_fd, name, &left, &ever);
@@ -218,7 +227,6 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 		*ret_st = now;
 		return kind == SRC_HIDDEN ? -ENOENT : 0;
 	}
-	has = tree_known(&daemon->tree, parent, name, &known_kind, &known);
 	has = has && (known_kind == NODE_FRAME || !ever);
 	/* A plain file that came since may not be whole yet. */
 	if ((S_ISREG(now.mode) || now.index_mode) && has &&
@@ -318,20 +326,39 @@ static void let_go(struct daemon *daemon, const char *path,
 		way.release(way.arg);
 }
 
+/* A file of a directory may be read if who may read by the rights that the
+ * container is shown with may read that file, too. */
+static bool may_read(void *arg, int fd)
+{
+	struct rights rights;
+
+	return !src_rights_fd(fd, &rights) && rights_readers_may(arg, &rights);
+}
+
 static int open_dir(struct daemon *daemon, const char *path,
 		    struct src_stat *st, struct bloscfs_file **ret_file,
 		    struct bloscfs_diag *why)
 {
+	struct bloscfs_guard guard = { .may = may_read };
 	enum bloscfs_err err;
-	int fd = src_open_dir(&daemon->src, -1, path, st);
+	int fd = src_open_dir(&daemon->src, -1, path, st), status;
 
 	if (fd < 0)
 		return fd;
-	err = bloscfs_open_dir(daemon->fs, fd, ret_file, why);
+	status = src_look_fd(&daemon->src, fd, st);
+	if (!status) {
+		guard.arg = (void *)(uintptr_t)st->parts;
+		/* Without an index it is no container any more. */
+		err = st->parts ? bloscfs_open_guarded(daemon->fs, fd, &guard,
+						       ret_file, why) :
+				  bloscfs_open_dir(daemon->fs, fd, ret_file,
+						   why);
+		status = -bloscfs_err_errno(err);
+	}
 	close(fd);
-	if (err == BLOSCFS_OK)
+	if (!status)
 		let_go(daemon, path, st, *ret_file);
-	return -bloscfs_err_errno(err);
+	return status;
 }
 
 static int open_file(struct daemon *daemon, const char *path,
@@ -340,10 +367,15 @@ static int open_file(struct daemon *daemon, const char *path,
 {
 	const char *slash = strrchr(path, '/');
 	enum bloscfs_err err;
-	int fd = src_open_file(&daemon->src, -1, path, st);
+	int fd = src_open_file(&daemon->src, -1, path, st), status;
 
 	if (fd < 0)
 		return fd;
+	status = src_look_fd(&daemon->src, fd, st);
+	if (status) {
+		close(fd);
+		return status;
+	}
 	err = bloscfs_open(daemon->fs, fd, slash ? slash + 1 : path,
 			   daemon->opts->offset, daemon->opts->length,
 			   ret_file, why);
@@ -443,7 +475,9 @@ static void find_former(struct daemon *daemon, struct node *node,
 	seen = atomic_load_explicit(&former->seen, memory_order_relaxed);
 	/* Whether blocks may be taken over is a matter of proof, and also
 	 * of how much can have happened meanwhile. */
+	/* Who had it open with other rights must ask again. */
 	if (src_same_file(&former->st, &opened->st) &&
+	    former->st.parts == opened->st.parts &&
 	    bloscfs_continues(opened->file, former->file,
 			      src_now() - seen < WATCHED_NS))
 		opened->continues = former;
@@ -493,13 +527,13 @@ int look_frame(struct daemon *daemon, struct node *node,
 	       struct frame **ret_frame)
 {
 	struct node *container = tree_container(node);
-	char path[PATH_MAX];
+	LOOK_PATH path = NULL;
 	struct frame *frame;
 	struct src_stat st;
 	int status = look_again(daemon, container, &st);
 
 	if (!status)
-		status = look_path(daemon, container, path);
+		status = look_path(daemon, container, &path);
 	if (status)
 		return status;
 	frame = tree_find_frame(&daemon->tree, container, &st);

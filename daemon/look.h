@@ -12,9 +12,14 @@
 
 #include <limits.h>
 
-/* Path of a node's file below the source; cap is PATH_MAX. */
-int look_path(const struct daemon *daemon, struct node *node, char *buf);
-/* The same to be told: through containers, and with a name for the root. */
+/* A path that is freed where its variable ends. */
+#define LOOK_PATH __attribute__((cleanup(look_free_path))) char *
+void look_free_path(char **path);
+/* Path of a node's file below the source, however long. 0 or -ENOMEM. */
+int look_path(const struct daemon *daemon, struct node *node,
+	      char **ret_path);
+/* The same to be told: through containers, and with a name for the root. buf
+ * takes PATH_MAX. */
 void look_name(const struct daemon *daemon, struct node *node, char *buf);
 
 /* Whether a node was found to be a mount of bloscfs: an empty directory. */

@@ -14,6 +14,7 @@
 #include "plain.h"
 #include "reply.h"
 #include "seek.h"
+#include "terms.h"
 #include "work.h"
 #include "xattrs.h"
 
@@ -32,28 +33,6 @@
 static struct daemon *daemon_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
-}
-
-/* READDIRPLUS always: dirs.c knows better than the kernel's guesses which
- * entries are worth a node. No splicing: replies come from cached
- * blocks, where it only costs. Direct reads one by one: who waits for those
- * that the kernel sends in the background cannot be interrupted. Export: file
- * handles, by which NFS finds what the kernel has forgotten. */
-static void op_init(void *userdata, struct fuse_conn_info *conn)
-{
-	const struct daemon *daemon = userdata;
-
-	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO |
-				  FUSE_CAP_ASYNC_DIO |
-				  FUSE_CAP_SPLICE_READ |
-				  FUSE_CAP_SPLICE_WRITE |
-				  FUSE_CAP_SPLICE_MOVE);
-	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS |
-				       FUSE_CAP_PARALLEL_DIROPS |
-				       FUSE_CAP_EXPORT_SUPPORT);
-	if (daemon->opts->immutable)
-		conn->want |= conn->capable & FUSE_CAP_CACHE_SYMLINKS;
-	conn->max_write = MAX_REQUEST;
 }
 
 /* An entry of a former version may be there still, and have grown. */
@@ -133,11 +112,11 @@ static int lookup_dots(struct daemon *daemon, struct node *node,
 static int lookup_in_source(struct daemon *daemon, struct node *parent,
 			    const char *name, struct fuse_entry_param *param)
 {
-	char path[PATH_MAX];
+	LOOK_PATH path = NULL;
 	enum node_kind kind;
 	struct src_stat st;
 	uint64_t id, ino;
-	int dir_fd, status = look_path(daemon, parent, path);
+	int dir_fd, status = look_path(daemon, parent, &path);
 
 	if (!status && look_is_nested(daemon, parent))
 		status = -ENOENT;
@@ -298,9 +277,9 @@ static void op_getattr(fuse_req_t req, fuse_ino_t id,
 
 static int read_link(struct daemon *daemon, struct node *node, char *buf)
 {
-	char path[PATH_MAX];
+	LOOK_PATH path = NULL;
 	ssize_t len;
-	int fd, status = look_path(daemon, node, path);
+	int fd, status = look_path(daemon, node, &path);
 
 	if (status)
 		return status;
@@ -567,8 +546,8 @@ static void op_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
  * the question to us. */
 static int ask_source(struct daemon *daemon, struct node *node, int mask)
 {
-	char path[PATH_MAX];
-	int fd, status = look_path(daemon, tree_container(node), path);
+	LOOK_PATH path = NULL;
+	int fd, status = look_path(daemon, tree_container(node), &path);
 
 	if (status)
 		return status;
@@ -576,7 +555,7 @@ static int ask_source(struct daemon *daemon, struct node *node, int mask)
 	if (fd < 0)
 		return look_as_stale(fd);
 	/* A container's folders are passed by who may read it. */
-	if (node->kind != NODE_DIR)
+	if (node->kind != NODE_DIR && node->kind != NODE_PLAIN)
 		mask &= ~X_OK;
 	if (faccessat(fd, "", mask, AT_EMPTY_PATH | AT_EACCESS) < 0 &&
 	    errno != ENOSYS && errno != EINVAL)
@@ -594,7 +573,7 @@ static int find_access(struct daemon *daemon, struct node *node, int mask)
 		return status;
 	if (mask & W_OK)
 		return -EROFS;
-	if (mask & X_OK && S_ISREG(attr.st_mode))
+	if (mask & X_OK && S_ISREG(attr.st_mode) && !(attr.st_mode & 0111))
 		return -EACCES;
 	return mask && node->kind != NODE_LINK &&
 	       node->kind != NODE_CONTROL && !look_is_nested(daemon, node) ?
@@ -641,7 +620,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t id)
 }
 
 const struct fuse_lowlevel_ops daemon_ops = {
-	.init = op_init,
+	.init = terms_agree,
 	.lookup = op_lookup,
 	.forget = op_forget,
 	.forget_multi = op_forget_multi,

@@ -17,13 +17,13 @@
 int plain_open(struct daemon *daemon, struct node *node,
 	       struct handle *handle, struct fuse_file_info *fi)
 {
-	char path[PATH_MAX];
+	LOOK_PATH path = NULL;
 	struct src_stat looked, opened;
 	struct bloscfs_reopen way;
 	int fd, status = look_again(daemon, node, &looked);
 
 	if (!status)
-		status = look_path(daemon, node, path);
+		status = look_path(daemon, node, &path);
 	if (status)
 		return status;
 	fd = src_open_file(&daemon->src, -1, path, &opened);

@@ -4,6 +4,8 @@
  */
 #include "reply.h"
 
+#include "srcrights.h"
+
 #include <errno.h>
 #include <linux/fuse.h>
 #include <stdatomic.h>
@@ -84,35 +86,44 @@ struct bloscfs_pieces *reply_pieces(void)
 	return worker.pieces;
 }
 
-static void set_owner(const struct daemon *daemon, const struct src_stat *st,
-		      struct stat *attr)
+struct rights reply_rights(const struct daemon *daemon, enum node_kind kind,
+			   bool is_dir, const struct src_stat *st)
 {
 	const struct opts *opts = daemon->opts;
+	struct rights_cut cut = {
+		.has_uid = opts->has_uid, .uid = opts->uid,
+		.has_gid = opts->has_gid, .gid = opts->gid,
+		.mask = is_dir ? opts->dmask : opts->fmask,
+	};
+	bool in_frame = kind == NODE_FRAME || kind == NODE_ENTRY;
+	struct rights rights = in_frame ? src_content_rights(st) :
+					  src_rights(st);
 
-	attr->st_uid = opts->has_uid ? opts->uid : st->uid;
-	attr->st_gid = opts->has_gid ? opts->gid : st->gid;
+	if (in_frame)
+		rights = is_dir ? rights_of_folder(&rights) :
+				  rights_of_file(&rights);
+	rights = rights_cut(&rights, &cut);
+	return atomic_load_explicit(&daemon->no_lists, memory_order_relaxed) ?
+	       rights_without_acl(&rights) : rights;
+}
+
+static void set_rights(const struct daemon *daemon, enum node_kind kind,
+		       bool is_dir, const struct src_stat *st,
+		       struct stat *attr)
+{
+	struct rights rights = reply_rights(daemon, kind, is_dir, st);
+
+	attr->st_uid = rights.uid;
+	attr->st_gid = rights.gid;
+	attr->st_mode = (is_dir ? S_IFDIR : S_IFREG) | rights.mode;
 	attr->st_mtim.tv_sec = st->mtime_sec;
 	attr->st_mtim.tv_nsec = st->mtime_nsec;
+	/* A folder that is no container has no other's time. */
+	if (kind == NODE_DIR) {
+		attr->st_mtim.tv_sec = st->own_mtime_sec;
+		attr->st_mtim.tv_nsec = st->own_mtime_nsec;
+	}
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-}
-
-static mode_t dir_mode(const struct daemon *daemon, mode_t bits)
-{
-	return S_IFDIR | (bits & ~daemon->opts->dmask & 07777);
-}
-
-/* Who may read a container's file may list and enter its directories. */
-static mode_t frame_dir_mode(const struct daemon *daemon,
-			     const struct src_stat *st)
-{
-	mode_t bits = src_read_bits(st);
-
-	return dir_mode(daemon, bits | bits >> 2);
-}
-
-static mode_t file_mode(const struct daemon *daemon, mode_t mode)
-{
-	return S_IFREG | (mode & 0444 & ~daemon->opts->fmask);
 }
 
 void reply_attr_source(const struct daemon *daemon, enum node_kind kind,
@@ -123,31 +134,16 @@ void reply_attr_source(const struct daemon *daemon, enum node_kind kind,
 
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = ino;
-	set_owner(daemon, st, attr);
+	set_rights(daemon, kind, kind == NODE_DIR || kind == NODE_FRAME, st,
+		   attr);
 	/* Directories have one link: how many folders they hold is not
 	 * known, since containers count as folders here. */
 	attr->st_nlink = 1;
 	attr->st_blksize = 4096;
-	switch (kind) {
-	case NODE_DIR:
-		attr->st_mode = dir_mode(daemon, st->mode & 0555);
-		break;
-	case NODE_FRAME:
-	case NODE_ENTRY:
-		attr->st_mode = frame_dir_mode(daemon, st);
-		break;
-	case NODE_PLAIN:
-		attr->st_mode = file_mode(daemon, st->mode);
-		attr->st_nlink = st->nlink;
-		break;
-	case NODE_LINK:
+	if (kind == NODE_LINK)
 		attr->st_mode = S_IFLNK | 0777;
-		attr->st_nlink = st->nlink;
-		break;
-	case NODE_CONTROL:	/* has attributes of its own */
-		break;
-	}
 	if (kind == NODE_PLAIN || kind == NODE_LINK) {
+		attr->st_nlink = st->nlink;
 		attr->st_size = (off_t)st->size;
 		attr->st_blocks = (blkcnt_t)st->blocks;
 		attr->st_blksize = (blksize_t)st->blksize;
@@ -163,14 +159,11 @@ void reply_attr_entry(const struct daemon *daemon,
 
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = ino;
-	set_owner(daemon, st, attr);
+	set_rights(daemon, NODE_ENTRY, entry->is_dir, st, attr);
 	attr->st_nlink = 1;
 	attr->st_blksize = entry->blksize ? entry->blksize : 4096;
-	if (entry->is_dir) {
-		attr->st_mode = frame_dir_mode(daemon, st);
+	if (entry->is_dir)
 		return;
-	}
-	attr->st_mode = file_mode(daemon, src_read_bits(st));
 	attr->st_size = (off_t)entry->size;
 	attr->st_blocks = (blkcnt_t)(entry->stored / 512 +
 				     (entry->stored % 512 != 0));

@@ -22,6 +22,10 @@ void reply_thread_trim(void);
 void *reply_buffer(size_t len);
 struct bloscfs_pieces *reply_pieces(void);
 
+/* Who may do what with a node, as the mount shows it; is_dir tells entries of
+ * containers apart. */
+struct rights reply_rights(const struct daemon *daemon, enum node_kind kind,
+			   bool is_dir, const struct src_stat *st);
 void reply_attr_source(const struct daemon *daemon, enum node_kind kind,
 		       const struct src_stat *st, uint64_t ino,
 		       struct stat *ret_attr);

@@ -116,7 +116,36 @@ static int walk(int base, const char *path, int flags,
 	return fd;
 }
 
-/* Where no other mount lies on the way one call does it. */
+/* A path as long as the kernel takes, or longer: then piece by piece. */
+static int open_long(int base, const char *path, int flags)
+{
+	char piece[PATH_MAX];
+	const char *end;
+	int dir = base, next;
+
+	while (strlen(path) >= sizeof(piece)) {
+		end = memrchr(path, '/', sizeof(piece));
+		if (!end) {
+			next = -ENAMETOOLONG;
+		} else {
+			memcpy(piece, path, (size_t)(end - path));
+			piece[end - path] = '\0';
+			next = open_beneath(dir, piece, O_PATH | O_DIRECTORY);
+			path = end + 1;
+		}
+		if (dir != base)
+			close(dir);
+		if (next < 0)
+			return next;
+		dir = next;
+	}
+	next = open_beneath(dir, path, flags);
+	if (dir != base)
+		close(dir);
+	return next;
+}
+
+/* Where no other mount lies on the way few calls do it. */
 static int reach(const struct src *src, int base, const char *path, int flags,
 		 struct nested *ret_nested)
 {
@@ -128,7 +157,7 @@ static int reach(const struct src *src, int base, const char *path, int flags,
 	if (*path == '\0')
 		path = ".";
 	if (!src->plain_walk)
-		fd = open_beneath(base, path, flags);
+		fd = open_long(base, path, flags);
 	return fd == -EXDEV ? walk(base, path, flags, ret_nested) : fd;
 }
 
@@ -137,6 +166,30 @@ int src_at(const struct src *src, int base, const char *path, int flags)
 	struct nested nested;
 
 	return reach(src, base, path, flags, &nested);
+}
+
+int src_parent(const struct src *src, int base, const char *path,
+	       const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	char *above;
+	int fd;
+
+	*ret_name = slash ? slash + 1 : *path ? path : ".";
+	if (!slash)
+		return base < 0 ? src->root_fd : base;
+	above = strndup(path, (size_t)(slash - path));
+	if (!above)
+		return -ENOMEM;
+	fd = src_at(src, base, above, O_PATH | O_DIRECTORY);
+	free(above);
+	return fd;
+}
+
+void src_leave(const struct src *src, int base, int parent)
+{
+	if (parent >= 0 && parent != (base < 0 ? src->root_fd : base))
+		close(parent);
 }
 
 static void convert(struct src_stat *to, const struct stat *from)
@@ -150,6 +203,10 @@ static void convert(struct src_stat *to, const struct stat *from)
 		.mode = from->st_mode, .uid = from->st_uid,
 		.gid = from->st_gid, .nlink = (uint32_t)from->st_nlink,
 		.blksize = (uint32_t)from->st_blksize,
+		.own_mtime_sec = from->st_mtim.tv_sec,
+		.own_mtime_nsec = (uint32_t)from->st_mtim.tv_nsec,
+		.ctime_ns = (int64_t)from->st_ctim.tv_sec * 1000000000 +
+			    from->st_ctim.tv_nsec,
 	};
 }
 
@@ -181,12 +238,13 @@ static int add_index(const struct src *src, struct src_stat *to, int dir_fd)
 	const char *name;
 	int found = 0;
 	struct stat st;
-	size_t i;
+	uint32_t i;
 
 	for (i = 0; !found && (name = bloscfs_dir_index(i)); i++)
 		found = stat_below(src, dir_fd, name, &st);
 	if (found <= 0)
 		return found;
+	to->index = i - 1;
 	to->index_mode = st.st_mode;
 	to->size = (uint64_t)st.st_size;
 	to->mtime_sec = st.st_mtim.tv_sec;
@@ -225,35 +283,48 @@ static int stat_nested(const struct src *src, const struct nested *nested,
 	return 0;
 }
 
-int src_stat(const struct src *src, int base, const char *path,
-	     struct src_stat *ret_stat)
+/* One component cannot lead anywhere else. */
+static int stat_at(const struct src *src, int dir_fd, const char *name,
+		   struct src_stat *ret_stat)
 {
-	int at = base < 0 ? src->root_fd : base, fd, status;
-	struct nested nested;
+	struct nested nested = { 0 };
 	struct stat st;
+	int fd, status = 0;
 
-	if (*path && !strchr(path, '/')) {
-		/* One component cannot lead anywhere else. */
-		status = nested_look(at, path, &nested);
-		if (status)
-			return status;
-		if (nested.is_bloscfs)
-			return stat_nested(src, &nested, ret_stat);
-		if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW |
-			    AT_NO_AUTOMOUNT) < 0)
-			return -errno;
-		if (!S_ISDIR(st.st_mode)) {
-			convert(ret_stat, &st);
-			return 0;
-		}
+	/* Where the walk begins we are already. */
+	if (strcmp(name, ".") != 0)
+		status = nested_look(dir_fd, name, &nested);
+	if (status)
+		return status;
+	if (nested.is_bloscfs)
+		return stat_nested(src, &nested, ret_stat);
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW |
+				       AT_NO_AUTOMOUNT) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode)) {
+		convert(ret_stat, &st);
+		return 0;
 	}
-	fd = reach(src, base, path, O_PATH, &nested);
+	fd = reach(src, dir_fd, name, O_PATH, &nested);
 	if (fd == -EXDEV && nested.is_bloscfs)
 		return stat_nested(src, &nested, ret_stat);
 	if (fd < 0)
 		return fd;
 	status = stat_fd(src, fd, ret_stat);
 	close(fd);
+	return status;
+}
+
+int src_stat(const struct src *src, int base, const char *path,
+	     struct src_stat *ret_stat)
+{
+	const char *name;
+	int parent = src_parent(src, base, path, &name), status;
+
+	if (parent < 0)
+		return parent;
+	status = stat_at(src, parent, name, ret_stat);
+	src_leave(src, base, parent);
 	return status;
 }
 
@@ -288,14 +359,6 @@ int src_open_dir(const struct src *src, int base, const char *path,
 {
 	return open_as(src, base, path, O_RDONLY | O_DIRECTORY, S_IFDIR,
 		       ret_stat);
-}
-
-uint32_t src_read_bits(const struct src_stat *stat)
-{
-	if (!S_ISDIR(stat->mode))
-		return stat->mode & 0444;
-	/* To read the files within, a directory must be passed. */
-	return stat->index_mode & (stat->mode & 0111) << 2;
 }
 
 static bool ends_in(const char *name, const char *end)
@@ -386,6 +449,11 @@ bool src_same_content(const struct src_stat *a, const struct src_stat *b)
 	       !a->index_mode == !b->index_mode;
 }
 
+bool src_same_container(const struct src_stat *a, const struct src_stat *b)
+{
+	return src_same_content(a, b) && a->parts == b->parts;
+}
+
 int64_t src_now(void)
 {
 	struct timespec now;
@@ -403,7 +471,8 @@ bool src_is_hot(const struct src_stat *stat, int64_t now)
 bool src_same_rights(const struct src_stat *a, const struct src_stat *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
-	       a->index_mode == b->index_mode;
+	       a->index_mode == b->index_mode && a->acl == b->acl &&
+	       a->parts == b->parts;
 }
 
 /* Splits an absolute path into an open directory and a name. */

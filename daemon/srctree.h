@@ -11,6 +11,8 @@
 #ifndef BFS_DAEMON_SRCTREE_H
 #define BFS_DAEMON_SRCTREE_H
 
+#include "rights.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,14 +29,23 @@ enum src_kind {
 };
 
 /* A directory that may be a container has the size and time of its index,
- * which tell more of its content than its own. */
+ * which tell more of its content than its own. Rights are there after
+ * src_look and src_look_fd ("srcrights.h"). */
 struct src_stat {
 	uint64_t dev, ino, size, blocks;
 	int64_t mtime_sec;
 	uint32_t mtime_nsec;
 	uint32_t mode, uid, gid, nlink, blksize;
 	uint32_t index_mode;	/* of a directory's index; 0: has none */
+	uint32_t index;		/* which index that is */
+	uint32_t own_mtime_nsec;	/* a directory's own */
+	int64_t own_mtime_sec;
+	int64_t ctime_ns;
+	const struct acl *acl;	/* its list of rights, or NULL */
+	bool acl_hot;		/* ... which had changed just then */
 	bool nested;		/* a mount of bloscfs: an empty directory */
+	const struct rights *parts;	/* who may read a directory's parts */
+	int64_t parts_until;	/* when they are looked at again, ns */
 };
 
 struct choice;
@@ -44,6 +55,7 @@ struct src {
 	int root_fd;		/* a directory */
 	char *file;		/* the one container in it; NULL: a tree */
 	bool plain_walk;	/* the kernel has no openat2 */
+	int64_t parts_ns;	/* how long rights of parts are believed */
 };
 
 /* path is a directory or a regular file. 0 or -errno. */
@@ -61,8 +73,12 @@ int src_open_dir(const struct src *src, int base, const char *path,
 		 struct src_stat *ret_stat);
 int src_stat(const struct src *src, int base, const char *path,
 	     struct src_stat *ret_stat);
-/* Read permission of a container, as 0444 bits. */
-uint32_t src_read_bits(const struct src_stat *stat);
+/* The directory that path's last component lies in: base or the root itself,
+ * or a new descriptor. *ret_name points into path, or at ".". */
+int src_parent(const struct src *src, int base, const char *path,
+	       const char **ret_name);
+/* Closes what src_parent opened. */
+void src_leave(const struct src *src, int base, int parent);
 /* Whether a name is never shown. */
 bool src_hides(const char *name);
 /* The kind of what lies at path, whose stat is given. What may be a
@@ -76,6 +92,8 @@ enum src_kind src_plain_kind(const struct src_stat *stat);
 bool src_same_file(const struct src_stat *a, const struct src_stat *b);
 /* The same file with the same content, as far as stat tells. */
 bool src_same_content(const struct src_stat *a, const struct src_stat *b);
+/* The same of a container: the rights of its parts, too. */
+bool src_same_container(const struct src_stat *a, const struct src_stat *b);
 
 /* A change so young may not show in a file's times. */
 #define HOT_NS INT64_C(20000000)
@@ -85,7 +103,7 @@ int64_t src_now(void);
 /* Whether the file had changed just before now: what it holds may not have
  * arrived yet, since a write is dated before its bytes are there. */
 bool src_is_hot(const struct src_stat *stat, int64_t now);
-/* The same owner and permissions. */
+/* The same owner and permissions, of the parts too. */
 bool src_same_rights(const struct src_stat *a, const struct src_stat *b);
 
 #endif

@@ -15,6 +15,7 @@
 #include "look.h"
 #include "mount.h"
 #include "serve.h"
+#include "srcrights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +184,7 @@ static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 
 	daemon->src.choice = &daemon->opts->choice;
 	if (!daemon->src.file) {
-		status = src_stat(&daemon->src, -1, "", &st);
+		status = src_look(&daemon->src, -1, "", NULL, &st);
 		if (!status)
 			status = src_kind(&daemon->src, -1, "", &st, &kind);
 		if (!status && kind != SRC_FRAME)
@@ -256,6 +257,8 @@ static enum exit_code prepare(struct daemon *daemon)
 	else
 		daemon->timeout = opts->immutable ? IMMUTABLE_TIMEOUT :
 						    DEFAULT_TIMEOUT;
+	daemon->src.parts_ns = daemon->timeout < 1 ?
+			       (int64_t)(daemon->timeout * 1e9) : 1000000000;
 	return code;
 }
 

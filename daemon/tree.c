@@ -397,7 +397,7 @@ bool tree_known(struct tree *tree, struct node *parent, const char *name,
 static void set_stat(struct tree *tree, struct node *node,
 		     const struct src_stat *st, struct frame **closing)
 {
-	if (node->kind == NODE_FRAME && !src_same_content(&node->st, st)) {
+	if (node->kind == NODE_FRAME && !src_same_container(&node->st, st)) {
 		frames_outdate(tree, node, src_same_file(&node->st, st),
 			       closing);
 		node->version++;
@@ -693,27 +693,46 @@ bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version)
 	return same;
 }
 
-int tree_path(struct node *node, char *buf, size_t cap)
+/* Bytes of a node's path with its end; 0 for the root. */
+static size_t path_len(const struct node *node)
 {
-	const struct node *at;
-	size_t total = 0, len, pos;
+	size_t len = 0;
 
-	for (at = node; at->parent; at = at->parent)
-		total += strlen(at->name) + 1;
-	if (total == 0) {
-		buf[0] = '\0';
-		return 0;
-	}
-	if (total > cap)
-		return -ENAMETOOLONG;
-	pos = total - 1;
+	for (; node->parent; node = node->parent)
+		len += strlen(node->name) + 1;
+	return len;
+}
+
+static void write_path(const struct node *node, char *buf, size_t len)
+{
+	size_t pos = len ? len - 1 : 0, part;
+
 	buf[pos] = '\0';
-	for (at = node; at->parent; at = at->parent) {
-		len = strlen(at->name);
-		pos -= len;
-		memcpy(buf + pos, at->name, len);
+	for (; node->parent; node = node->parent) {
+		part = strlen(node->name);
+		pos -= part;
+		memcpy(buf + pos, node->name, part);
 		if (pos > 0)
 			buf[--pos] = '/';
 	}
+}
+
+int tree_path(struct node *node, char *buf, size_t cap)
+{
+	size_t len = path_len(node);
+
+	if (len > cap)
+		return -ENAMETOOLONG;
+	write_path(node, buf, len);
 	return 0;
+}
+
+char *tree_long_path(struct node *node)
+{
+	size_t len = path_len(node);
+	char *path = malloc(len + 1);
+
+	if (path)
+		write_path(node, path, len);
+	return path;
 }

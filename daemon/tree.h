@@ -189,8 +189,9 @@ bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version);
  * containers too. 0 or -ENAMETOOLONG. */
 int tree_path(struct node *node, char *buf, size_t cap);
 /* number: of an entry, else 0. */
+/* The same however long it is, to be freed; NULL on no memory. */
+char *tree_long_path(struct node *node);
 uint64_t tree_ino(const struct src_stat *st, enum node_kind kind,
 		  uint64_t number);
-
 
 #endif

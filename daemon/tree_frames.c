@@ -95,7 +95,7 @@ static bool is_outdated(struct node *node, struct frame *frame,
 {
 	if (atomic_load(&frame->replaced))
 		return true;
-	if (src_same_content(&frame->st, st)) {
+	if (src_same_container(&frame->st, st)) {
 		if (!frame->hot || src_is_hot(st, src_now()))
 			return false;
 		node->version++;
@@ -159,12 +159,12 @@ static struct frame *attach(struct tree *tree, struct node *node,
 	bool goes_on = continues && continues == node->frame;
 
 	if (node->frame && !atomic_load(&node->frame->replaced) &&
-	    src_same_content(&node->frame->st, &fresh->st)) {
+	    src_same_container(&node->frame->st, &fresh->st)) {
 		collect(tree, fresh, closing);
 		return take(tree, node->frame);
 	}
 	frames_detach(tree, node, closing);
-	if (!src_same_content(&node->st, &fresh->st) || node->inside)
+	if (!src_same_container(&node->st, &fresh->st) || node->inside)
 		node->version++;
 	node->inside = false;
 	node->st = fresh->st;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * xattrs.c - what the library knows of an entry, as extended attributes.
+ * xattrs.c - extended attributes: what the library knows of an entry, what
+ * plain files and folders of the source have (user.*), and lists of rights.
  *
- * Files and folders of the source have none here. With -o noxattr the kernel
- * hears once that there are none at all, and does not ask again. Programs
- * that list files ask for labels and lists of rights on every one of them:
- * those are not looked for, and told to be of a kind that we have not.
+ * With -o noxattr the kernel hears once that there are none at all, and does
+ * not ask again.
  */
 #include "xattrs.h"
 
 #include "handle.h"
 #include "look.h"
 #include "opts.h"
+#include "reply.h"
+#include "srcrights.h"
 #include "tree.h"
 #include "work.h"
 
 #include <errno.h>
+#include <linux/limits.h>
 #include <string.h>
 
 #define USER "user."
@@ -61,14 +63,9 @@ static void give(struct daemon *daemon, struct asking *asking)
 	tree_put(&daemon->tree, asking->node);
 }
 
-/* 0 if the name may be one of ours. */
-static int judge_name(const struct daemon *daemon, const char *name)
+static bool begins(const char *name, const char *with)
 {
-	if (daemon->opts->noxattr)
-		return -ENOSYS;
-	if (strncmp(name, USER, strlen(USER)) != 0)
-		return -EOPNOTSUPP;
-	return strncmp(name, OURS, strlen(OURS)) == 0 ? 0 : -ENODATA;
+	return strncmp(name, with, strlen(with)) == 0;
 }
 
 /* Sends len bytes, or how many there are if nothing was to be filled. */
@@ -82,6 +79,58 @@ static void send(fuse_req_t req, const char *bytes, size_t len, size_t cap)
 		fuse_reply_buf(req, bytes, len);
 }
 
+static bool is_source(const struct node *node)
+{
+	return node->kind == NODE_PLAIN || node->kind == NODE_DIR;
+}
+
+/* The list of rights that a node is shown with, from what is known of it. */
+static size_t find_list(struct daemon *daemon, struct node *node, void *buf)
+{
+	bool open, is_dir = node->kind == NODE_DIR ||
+			    node->kind == NODE_FRAME;
+	struct rights rights;
+	struct src_stat st;
+	uint64_t ino;
+
+	if (node->kind == NODE_CONTROL || node->kind == NODE_LINK)
+		return 0;
+	if (node->kind == NODE_ENTRY)
+		is_dir = node->entry.attr.is_dir;
+	tree_stat(&daemon->tree, node, &st, &ino, &open);
+	rights = reply_rights(daemon, (enum node_kind)node->kind, is_dir,
+			      &st);
+	return rights_to_xattr(&rights, buf);
+}
+
+/* Length of a source's own attribute, or -errno. */
+static ssize_t read_source(struct daemon *daemon, struct node *node,
+			   const char *name, void *buf, size_t cap)
+{
+	LOOK_PATH path = NULL;
+	ssize_t len = look_is_nested(daemon, node) ? -ENODATA :
+		      look_path(daemon, node, &path);
+
+	if (len == 0)
+		len = name ? src_get_xattr(&daemon->src, -1, path, name, buf,
+					   cap) :
+			     src_list_xattr(&daemon->src, -1, path, buf, cap);
+	return len < 0 ? look_as_stale((int)len) : len;
+}
+
+static void get_source(fuse_req_t req, struct daemon *daemon,
+		       struct node *node, const char *name, size_t cap)
+{
+	char *buf = reply_buffer(cap ? cap : 1);
+	ssize_t len = buf ? read_source(daemon, node, name, buf, cap) :
+			    -ENOMEM;
+
+	if (len < 0)
+		fuse_reply_err(req, (int)-len);
+	else
+		send(req, buf, (size_t)len, cap);
+}
+
 static bool run_get(struct daemon *daemon, struct task *task)
 {
 	const char *name = task->name;
@@ -90,10 +139,8 @@ static bool run_get(struct daemon *daemon, struct task *task)
 	const char *have;
 	size_t len = 0, i;
 	uint64_t mark;
-	int status = judge_name(daemon, name);
+	int status = take(daemon, task->id, &asking);
 
-	if (!status)
-		status = take(daemon, task->id, &asking);
 	if (status && work_is_void())
 		return false;
 	if (status) {
@@ -119,17 +166,99 @@ static bool run_get(struct daemon *daemon, struct task *task)
 	return true;
 }
 
+static void get_of(fuse_req_t req, struct daemon *daemon, struct node *node,
+		   const char *name, size_t cap)
+{
+	char list[RIGHTS_XATTR_MAX];
+	struct task task;
+	size_t len = 0;
+
+	if (begins(name, USER) && is_source(node)) {
+		get_source(req, daemon, node, name, cap);
+	} else if (begins(name, OURS)) {
+		task = (struct task){ .req = req, .run = run_get,
+				      .deed = "getxattr",
+				      .id = node->id, .name = name,
+				      .len = cap };
+		work_do(daemon, &task);
+	} else if (!strcmp(name, RIGHTS_DEFAULT) && node->kind == NODE_DIR) {
+		get_source(req, daemon, node, name, cap);
+	} else {
+		if (!strcmp(name, RIGHTS_ACCESS))
+			len = find_list(daemon, node, list);
+		if (len > 0)
+			send(req, list, len, cap);
+		else
+			fuse_reply_err(req, ENODATA);
+	}
+}
+
 void xattrs_get(fuse_req_t req, fuse_ino_t id, const char *name, size_t cap)
 {
-	struct task task = { .req = req, .run = run_get, .deed = "getxattr",
-			     .id = id, .name = name, .len = cap };
+	struct daemon *daemon = fuse_req_userdata(req);
+	struct node *node;
 
-	work_do(fuse_req_userdata(req), &task);
+	/* Programs that list files ask each for labels. What is never there
+	 * is told without a look. */
+	if (daemon->opts->noxattr)
+		fuse_reply_err(req, ENOSYS);
+	else if (begins(name, "security.") || begins(name, "trusted."))
+		fuse_reply_err(req, ENODATA);
+	else if (!begins(name, USER) && strcmp(name, RIGHTS_ACCESS) &&
+		 strcmp(name, RIGHTS_DEFAULT))
+		fuse_reply_err(req, EOPNOTSUPP);
+	else if (!(node = tree_get(&daemon->tree, id)))
+		fuse_reply_err(req, ESTALE);
+	else {
+		get_of(req, daemon, node, name, cap);
+		tree_put(&daemon->tree, node);
+	}
+}
+
+/* Keeps the names that the mount has, too; their length together. */
+static size_t keep_names(char *names, size_t len)
+{
+	size_t kept = 0, n;
+
+	for (size_t at = 0; at < len; at += n) {
+		n = strnlen(names + at, len - at) + 1;
+		if (at + n > len)
+			break;
+		if (!begins(names + at, USER) &&
+		    strcmp(names + at, RIGHTS_DEFAULT))
+			continue;
+		memmove(names + kept, names + at, n);
+		kept += n;
+	}
+	return kept;
+}
+
+static void list_source(fuse_req_t req, struct daemon *daemon,
+			struct node *node, size_t cap)
+{
+	char list[RIGHTS_XATTR_MAX];
+	char *names = reply_buffer(XATTR_LIST_MAX + sizeof(RIGHTS_ACCESS));
+	ssize_t len = names ? read_source(daemon, node, NULL, names,
+					  XATTR_LIST_MAX) : -ENOMEM;
+	size_t used;
+
+	if (len == -ENODATA)
+		len = 0;
+	if (len < 0) {
+		fuse_reply_err(req, (int)-len);
+		return;
+	}
+	used = keep_names(names, (size_t)len);
+	if (find_list(daemon, node, list)) {
+		memcpy(names + used, RIGHTS_ACCESS, sizeof(RIGHTS_ACCESS));
+		used += sizeof(RIGHTS_ACCESS);
+	}
+	send(req, names, used, cap);
 }
 
 static bool run_list(struct daemon *daemon, struct task *task)
 {
-	char value[BLOSCFS_XATTR_MAX], list[LIST_CAP];
+	char value[BLOSCFS_XATTR_MAX], list[LIST_CAP], acl[RIGHTS_XATTR_MAX];
 	struct asking asking;
 	const char *name;
 	size_t len = 1, i, n, used = 0;
@@ -146,6 +275,10 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	if (status) {
 		fuse_reply_err(task->req, -status);
 		return true;
+	}
+	if (find_list(daemon, asking.node, acl)) {
+		memcpy(list, RIGHTS_ACCESS, sizeof(RIGHTS_ACCESS));
+		used = sizeof(RIGHTS_ACCESS);
 	}
 	/* A chunk is not looked at to say that it can be asked: ls -l wants
 	 * this list for each of a million. */
@@ -173,8 +306,16 @@ static bool run_list(struct daemon *daemon, struct task *task)
 
 void xattrs_list(fuse_req_t req, fuse_ino_t id, size_t cap)
 {
+	struct daemon *daemon = fuse_req_userdata(req);
 	struct task task = { .req = req, .run = run_list,
 			     .deed = "listxattr", .id = id, .len = cap };
+	struct node *node = daemon->opts->noxattr ? NULL :
+			    tree_get(&daemon->tree, id);
 
-	work_do(fuse_req_userdata(req), &task);
+	if (node && is_source(node))
+		list_source(req, daemon, node, cap);
+	else
+		work_do(daemon, &task);
+	if (node)
+		tree_put(&daemon->tree, node);
 }

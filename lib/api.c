@@ -453,15 +453,44 @@ enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 	return BLOSCFS_OK;
 }
 
-const char *bloscfs_dir_index(size_t i)
+/* The row that the i-th name of an index leads to. */
+static const struct bfs_container *find_index(size_t i, const char **ret_name)
 {
 	for (size_t k = 0; k < bfs_n_containers; k++)
-		if (bfs_containers[k]->index_name && i-- == 0)
-			return bfs_containers[k]->index_name;
+		if (bfs_containers[k]->index_name && i-- == 0) {
+			*ret_name = bfs_containers[k]->index_name;
+			return bfs_containers[k];
+		}
 	for (size_t k = 0; k < bfs_n_containers; k++)
-		if (bfs_containers[k]->index_else && i-- == 0)
-			return bfs_containers[k]->index_else;
+		if (bfs_containers[k]->index_else && i-- == 0) {
+			*ret_name = bfs_containers[k]->index_else;
+			return bfs_containers[k];
+		}
 	return NULL;
+}
+
+const char *bloscfs_dir_index(size_t i)
+{
+	const char *name;
+
+	return find_index(i, &name) ? name : NULL;
+}
+
+bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
+		      const char **ret_ending)
+{
+	const char *name;
+	const struct bfs_container *row = find_index(i, &name);
+	const struct bfs_dir_part *part = row ? row->parts : NULL;
+
+	/* The last has no folder. */
+	while (part && part->folder && k-- > 0)
+		part++;
+	if (!part || !part->folder)
+		return false;
+	*ret_folder = part->folder;
+	*ret_ending = part->ending;
+	return true;
 }
 
 /* The rest of opening is the same for all frames, which it takes over. */
@@ -510,10 +539,12 @@ static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
 	return err;
 }
 
-enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
-				  struct bloscfs_file **ret_file,
-				  struct bloscfs_diag *diag)
+enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
+				      const struct bloscfs_guard *guard,
+				      struct bloscfs_file **ret_file,
+				      struct bloscfs_diag *diag)
 {
+	struct bfs_guard inside = { guard->may, guard->arg };
 	struct bfs_diag own = { .chunk = -1 };
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_frame *frame;
@@ -524,12 +555,20 @@ enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 		return bfs_api_refuse(diag);
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_frame_open_dir(dirfd, NULL, &frame, &own);
+		err = bfs_frame_open_guarded(dirfd, &inside, &frame, &own);
 		if (err == BFS_OK)
 			err = wrap_frame(fs, frame, ret_file, &own);
 	} while (bfs_api_again(&turn, mark, &err, &own));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own, diag);
+}
+
+enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
+				  struct bloscfs_file **ret_file,
+				  struct bloscfs_diag *diag)
+{
+	return bloscfs_open_guarded(fs, dirfd, &(struct bloscfs_guard){ 0 },
+				    ret_file, diag);
 }
 
 bool bloscfs_let_go(struct bloscfs_file *file,

@@ -119,6 +119,11 @@ enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format);
  * a probe, relative to it; NULL at the end. Its size and time tell whether
  * the container changed, its mode who may read it. */
 const char *bloscfs_dir_index(size_t i);
+/* The k-th kind of files (0, 1, ...) that a container with the i-th such name
+ * may consist of: those in *ret_folder of the directory ("": in itself) whose
+ * names end in *ret_ending. False at the end. */
+bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
+		      const char **ret_ending);
 
 /* The format (a name of the table "container") that a file's name says it
  * has, whatever it holds, or NULL: "b2frame" of "x.b2nd". */
@@ -143,6 +148,18 @@ enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 				  struct bloscfs_file **ret_file,
 				  struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+/* Asked about each file of such a directory when it is opened to be read, and
+ * when something but its bytes has changed since. */
+struct bloscfs_guard {
+	bool (*may)(void *arg, int fd);	/* false: reading it gives CHANGED */
+	void *arg;		/* outlives the container */
+};
+/* The same with a guard, which is copied. */
+enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
+				      const struct bloscfs_guard *guard,
+				      struct bloscfs_file **ret_file,
+				      struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
 /* The same over bytes in memory, which must outlive the file. */
 enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,

@@ -85,7 +85,7 @@ static enum bfs_err add_file(struct bfs_frame *f, struct bfs_fd *dir,
 {
 	struct bfs_source *source;
 
-	BFS_TRY(bfs_below_file(dir, name, &source, why));
+	BFS_TRY(bfs_below_file(dir, name, &f->guard, &source, why));
 	if (bfs_frame_add_meta(&f->metas, &f->n_metas, name, strlen(name), 0,
 			       bfs_source_len(source), false)) {
 		bfs_source_unref(source);
@@ -319,7 +319,7 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 	(void)name;
 	if (!c)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	bfs_openfiles_init(&c->files);
+	bfs_openfiles_init(&c->files, &f->guard);
 	f->priv = c;
 	c->data = bfs_below_dir(f->dir, "data");
 	c->meta = bfs_below_dir(f->dir, "meta");
@@ -328,7 +328,8 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 	err = open_meta(f, diag);
 	/* Whatever is wrong with them, the source is one of the side files. */
 	if (err == BFS_OK && !f->source)
-		err = bfs_below_file(c->meta, "storage", &f->source, diag);
+		err = bfs_below_file(c->meta, "storage", &f->guard,
+				     &f->source, diag);
 	return err == BFS_OK ? add_attrs(f, diag) : err;
 }
 
@@ -372,11 +373,16 @@ static void close_column(struct bfs_frame *f)
 	bfs_free(c);
 }
 
+static const struct bfs_dir_part parts[] = {
+	{ "", ATTRS }, { "meta", "" }, { "data", ".blp" }, { NULL, NULL },
+};
+
 const struct bfs_container bfs_container_bcolz = {
 	.name = "bcolz",
 	.probe_dir = probe_dir,
 	.index_name = "meta/sizes",
 	.index_else = "meta/storage",
+	.parts = parts,
 	.open = open_column,
 	.span = span,
 	.source = source,

@@ -116,9 +116,10 @@ static enum bfs_err open_row(struct bfs_frame *frame, const char *name,
 	return bfs_source_check(frame->source, diag);
 }
 
-enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
-				struct bfs_frame **ret_frame,
-				struct bfs_diag *diag)
+static enum bfs_err open_dir(int dirfd, const struct bfs_container *ops,
+			     const struct bfs_guard *guard,
+			     struct bfs_frame **ret_frame,
+			     struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_frame *frame;
@@ -134,6 +135,7 @@ enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 	if (!frame)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
+	frame->guard = *guard;
 	do {
 		frame->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
 	} while (frame->dirfd < 0 && bfs_fd_may_retry(errno));
@@ -154,6 +156,21 @@ enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 	}
 	*ret_frame = frame;
 	return BFS_OK;
+}
+
+enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
+				struct bfs_frame **ret_frame,
+				struct bfs_diag *diag)
+{
+	return open_dir(dirfd, ops, &(struct bfs_guard){ 0 }, ret_frame,
+			diag);
+}
+
+enum bfs_err bfs_frame_open_guarded(int dirfd, const struct bfs_guard *guard,
+				    struct bfs_frame **ret_frame,
+				    struct bfs_diag *diag)
+{
+	return open_dir(dirfd, NULL, guard, ret_frame, diag);
 }
 
 static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,

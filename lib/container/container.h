@@ -30,6 +30,13 @@ struct bfs_nametree;
 
 enum bfs_status { BFS_GOOD, BFS_DAMAGED, BFS_UNSUPPORTED };
 
+/* Files of a container that is a directory: all in a folder of it whose names
+ * end so. */
+struct bfs_dir_part {
+	const char *folder;		/* "": the directory itself */
+	const char *ending;
+};
+
 struct bfs_container {
 	const char *name;		/* "b2frame", "chunk", ... */
 	/* Whether head (the first head_len bytes, BFS_CONTAINER_PROBE if
@@ -47,6 +54,8 @@ struct bfs_container {
 	/* Of a directory: the file in it that a writer changes with the
 	 * content; one that tells a damaged container without it. */
 	const char *index_name, *index_else;
+	/* Of a directory: the files that it may consist of, up to a NULL. */
+	const struct bfs_dir_part *parts;
 	/* Fills frame (zeroed, source set; for a directory dirfd, and the
 	 * row sets source). Damage is not a failure: it sets status and
 	 * why, and leaves what can be served. */
@@ -79,6 +88,7 @@ struct bfs_frame {
 	struct bfs_source *source;	/* the container's own bytes */
 	struct bfs_fd *dir;		/* of a directory; else NULL */
 	int dirfd;			/* the same, while it is opened */
+	struct bfs_guard guard;		/* of a directory's files */
 	void *priv;			/* the row's own */
 	const char *format;		/* shown to users */
 	char format_detail[48];		/* "2, contiguous", may be empty */
@@ -166,6 +176,10 @@ bool bfs_frame_is_removed(const struct bfs_frame *frame);
 enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
 				struct bfs_frame **ret_frame,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The same with a guard for its files, which is copied. */
+enum bfs_err bfs_frame_open_guarded(int dirfd, const struct bfs_guard *guard,
+				    struct bfs_frame **ret_frame,
+				    struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Opens what probe found (ops NULL: probes itself; NOT_FORMAT if nothing).
  * References source. A damaged container opens with status DAMAGED. */

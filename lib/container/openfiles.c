@@ -9,8 +9,10 @@
 
 #include <stddef.h>
 
-void bfs_openfiles_init(struct bfs_openfiles *files)
+void bfs_openfiles_init(struct bfs_openfiles *files,
+			const struct bfs_guard *guard)
 {
+	files->guard = guard;
 	pthread_mutex_init(&files->lock, NULL);
 }
 
@@ -61,7 +63,8 @@ enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
 	struct bfs_source *found = find_open(files, number);
 
 	if (!found) {
-		BFS_TRY(bfs_below_file(dir, name, &found, diag));
+		BFS_TRY(bfs_below_file(dir, name, files->guard, &found,
+				       diag));
 		keep_open(files, number, found);
 	}
 	*ret_source = found;

@@ -16,6 +16,7 @@
 /* The lock guards all of it. */
 struct bfs_openfiles {
 	pthread_mutex_t lock;
+	const struct bfs_guard *guard;	/* constant */
 	unsigned next;			/* to be replaced */
 	struct {
 		uint64_t number;
@@ -23,7 +24,9 @@ struct bfs_openfiles {
 	} slots[BFS_OPENFILES];
 };
 
-void bfs_openfiles_init(struct bfs_openfiles *files);
+/* guard must live as long; NULL is fine. */
+void bfs_openfiles_init(struct bfs_openfiles *files,
+			const struct bfs_guard *guard);
 void bfs_openfiles_release(struct bfs_openfiles *files);
 
 /* File `number` of a directory, called `name` there, referenced. */

@@ -45,9 +45,10 @@ static enum bfs_err open_dir(struct bfs_frame *f, const char *name,
 	(void)name;
 	if (!files)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	bfs_openfiles_init(files);
+	bfs_openfiles_init(files, &f->guard);
 	f->priv = files;
-	BFS_TRY(bfs_below_file(f->dir, INDEX_NAME, &f->source, diag));
+	BFS_TRY(bfs_below_file(f->dir, INDEX_NAME, &f->guard, &f->source,
+			       diag));
 	BFS_TRY(bfs_b2frame_open(f, true, diag));
 	f->cbytes += f->data_len;
 	return BFS_OK;
@@ -93,10 +94,15 @@ static void close_dir(struct bfs_frame *f)
 	bfs_free(f->priv);
 }
 
+static const struct bfs_dir_part parts[] = {
+	{ "", ".b2frame" }, { "", ".chunk" }, { NULL, NULL },
+};
+
 const struct bfs_container bfs_container_sparseframe = {
 	.name = "sparse b2frame",
 	.probe_dir = probe_dir,
 	.index_name = INDEX_NAME,
+	.parts = parts,
 	.open = open_dir,
 	.span = span,
 	.source = source,

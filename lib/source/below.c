@@ -119,6 +119,7 @@ struct bfs_fd *bfs_below_dir(struct bfs_fd *dir, const char *name)
 }
 
 enum bfs_err bfs_below_file(struct bfs_fd *dir, const char *name,
+			    const struct bfs_guard *guard,
 			    struct bfs_source **ret_source,
 			    struct bfs_diag *diag)
 {
@@ -135,7 +136,7 @@ enum bfs_err bfs_below_file(struct bfs_fd *dir, const char *name,
 		forget(way);
 		return bfs_source_errno(-dirfd, "the directory", 0, diag);
 	}
-	err = bfs_source_member(dirfd, name, &source, diag);
+	err = bfs_source_guarded(dirfd, name, guard, &source, diag);
 	bfs_fd_give(dir);
 	if (err != BFS_OK) {
 		forget(way);

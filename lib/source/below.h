@@ -15,8 +15,9 @@
 struct bfs_fd *bfs_below_dir(struct bfs_fd *dir, const char *name)
 	BFS_MUST_CHECK;
 
-/* bfs_source_member, of a directory that may be let go, too. */
+/* bfs_source_guarded, of a directory that may be let go, too. */
 enum bfs_err bfs_below_file(struct bfs_fd *dir, const char *name,
+			    const struct bfs_guard *guard,
 			    struct bfs_source **ret_source,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -13,12 +13,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct file {
 	struct bfs_source base;
 	struct bfs_fd *fd;
+	struct bfs_guard guard;
+	_Atomic int64_t ctime_ns;	/* when the guard was asked */
 };
 
 static struct bfs_source_id identify(const struct stat *st)
@@ -70,23 +73,50 @@ static enum bfs_err lost(int error, struct bfs_diag *diag)
 			"be found where it was: %s", strerrordesc_np(error));
 }
 
+static int64_t ctime_of(const struct stat *st)
+{
+	return (int64_t)st->st_ctim.tv_sec * 1000000000 +
+	       (int64_t)st->st_ctim.tv_nsec;
+}
+
+/* Asks the guard where there is something new. */
+static bool may_pass(struct file *f, int fd, const struct stat *st)
+{
+	int64_t ctime_ns = ctime_of(st);
+
+	if (!f->guard.may ||
+	    atomic_load_explicit(&f->ctime_ns, memory_order_relaxed) ==
+	    ctime_ns)
+		return true;
+	if (!f->guard.may(f->guard.arg, fd))
+		return false;
+	atomic_store_explicit(&f->ctime_ns, ctime_ns, memory_order_relaxed);
+	return true;
+}
+
 static enum bfs_err check_file(struct bfs_source *s, struct bfs_diag *diag)
 {
-	struct bfs_fd *held = ((struct file *)s)->fd;
-	int fd = bfs_fd_take(held), error;
+	struct file *f = (struct file *)s;
+	int fd = bfs_fd_take(f->fd), error;
+	bool may;
 	struct bfs_source_id id;
 	struct stat st;
 
 	if (fd < 0)
 		return lost(-fd, diag);
 	error = fstat(fd, &st) < 0 ? errno : 0;
-	bfs_fd_give(held);
+	may = error || may_pass(f, fd, &st);
+	bfs_fd_give(f->fd);
 	if (error)
 		return bfs_source_errno(error, "fstat", 0, diag);
 	id = identify(&st);
 	if (!bfs_source_same(&id, &s->id))
 		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
 				"the file was written to since it was opened");
+	if (!may)
+		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
+				"the file is for fewer eyes than the "
+				"container");
 	return BFS_OK;
 }
 
@@ -196,10 +226,12 @@ bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how)
 	return true;
 }
 
-enum bfs_err bfs_source_member(int dirfd, const char *name,
-			       struct bfs_source **ret_source,
-			       struct bfs_diag *diag)
+enum bfs_err bfs_source_guarded(int dirfd, const char *name,
+				const struct bfs_guard *guard,
+				struct bfs_source **ret_source,
+				struct bfs_diag *diag)
 {
+	struct bfs_source *source;
 	enum bfs_err err;
 	int fd;
 
@@ -214,12 +246,29 @@ enum bfs_err bfs_source_member(int dirfd, const char *name,
 			     bfs_fd_may_retry(errno)));
 	if (fd < 0)
 		return bfs_source_errno(errno, name, 0, diag);
-	err = bfs_source_file(fd, ret_source, diag);
-	if (err == BFS_OK)
+	err = bfs_source_file(fd, &source, diag);
+	if (err == BFS_OK && guard && guard->may) {
+		((struct file *)source)->guard = *guard;
+		err = bfs_source_check(source, diag);
+		if (err != BFS_OK) {
+			bfs_source_unref(source);
+			return err;
+		}
+	}
+	if (err == BFS_OK) {
+		*ret_source = source;
 		return BFS_OK;
+	}
 	close(fd);
 	if (err == BFS_ERR_NOT_FORMAT)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
 				"%s is not a regular file", name);
 	return err;
+}
+
+enum bfs_err bfs_source_member(int dirfd, const char *name,
+			       struct bfs_source **ret_source,
+			       struct bfs_diag *diag)
+{
+	return bfs_source_guarded(dirfd, name, NULL, ret_source, diag);
 }

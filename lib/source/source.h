@@ -63,6 +63,12 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
  * between reads; how->arg is taken over. False for what is no file itself.
  * Before the source is shared. */
 bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how);
+/* Asked about each file of a directory before it is read, and when its
+ * change time is another. */
+struct bfs_guard {
+	bool (*may)(void *arg, int fd);	/* NULL: all may */
+	void *arg;			/* outlives what it guards */
+};
 
 /* bfs_fd_is_nameless of a file; false for all else. */
 bool bfs_source_is_nameless(const struct bfs_source *s);
@@ -72,6 +78,12 @@ bool bfs_source_is_nameless(const struct bfs_source *s);
 enum bfs_err bfs_source_member(int dirfd, const char *name,
 			       struct bfs_source **ret_source,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The same if the guard lets it pass, else CHANGED: it is not what the
+ * directory was when the guard was set. */
+enum bfs_err bfs_source_guarded(int dirfd, const char *name,
+				const struct bfs_guard *guard,
+				struct bfs_source **ret_source,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* [off, off + len) of another source, which it references. RANGE if that is
  * not inside the parent. */

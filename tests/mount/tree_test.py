@@ -102,8 +102,8 @@ def attributes_come_from_the_source(work):
     with Mount(work, source) as mount:
         top = os.stat(mount.path("folder/a.b2frame"))
         data = os.stat(mount.path("folder/a.b2frame/data.bin"))
-        equal(oct(top.st_mode), oct(stat.S_IFDIR | 0o550), "mode")
-        equal(oct(data.st_mode), oct(stat.S_IFREG | 0o440), "mode")
+        equal(oct(top.st_mode), oct(stat.S_IFDIR | 0o750), "mode")
+        equal(oct(data.st_mode), oct(stat.S_IFREG | 0o640), "mode")
         equal(data.st_mtime_ns, 1234567890123456789, "mtime")
         equal(data.st_size, len(DATA), "size")
         assert data.st_blksize & (data.st_blksize - 1) == 0
@@ -116,8 +116,8 @@ def attributes_come_from_the_source(work):
         top = os.stat(mount.path("folder/a.b2frame"))
         data = os.stat(mount.path("folder/a.b2frame/data.bin"))
         equal((data.st_uid, data.st_gid), (12, 34), "owner")
-        equal(oct(data.st_mode), oct(stat.S_IFREG | 0o400), "mode")
-        equal(oct(top.st_mode), oct(stat.S_IFDIR | 0o540), "mode")
+        equal(oct(data.st_mode), oct(stat.S_IFREG | 0o600), "mode")
+        equal(oct(top.st_mode), oct(stat.S_IFDIR | 0o740), "mode")
 
 
 def inode_numbers_stay_across_mounts(work):
@@ -443,9 +443,9 @@ def a_directory_may_be_a_container(work):
         # Readable is what all files within are.
         os.chmod(sparse + "/chunks.b2frame", 0o600)
         time.sleep(0.4)
-        equal(oct(os.stat(shown).st_mode), oct(stat.S_IFDIR | 0o500))
+        equal(oct(os.stat(shown).st_mode), oct(stat.S_IFDIR | 0o700))
         equal(oct(os.stat(shown + "/data.bin").st_mode),
-              oct(stat.S_IFREG | 0o400))
+              oct(stat.S_IFREG | 0o600))
     with Mount(work, sparse) as mount:
         equal(harness.read(mount.path("data.bin")) == other, True, "bytes")
     info = harness.run("--info", sparse)

@@ -221,7 +221,8 @@ static void test_a_file_below_a_directory_is_held_against_what_it_was(
 	assert_true(fd >= 0);
 	dir = bfs_fd_new(fd);
 	assert_non_null(dir);
-	assert_int_equal(bfs_below_file(dir, "7", &source, &diag), BFS_OK);
+	assert_int_equal(bfs_below_file(dir, "7", NULL, &source, &diag),
+			 BFS_OK);
 	bfs_fd_unref(dir);
 	while (bfs_fd_spare())
 		;
