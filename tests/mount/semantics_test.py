@@ -231,8 +231,10 @@ def a_long_listing_of_varying_chunks_reads_their_headers(work):
     frame = samples.assemble(b"\0" * (at - 32 * count), 0, broken, entries,
                              False)
     with Mount(work, make_source(work, bad=frame)) as mount:
-        n_bytes, _ = long_listing(mount, "bad.b2frame", count)
-        assert n_bytes < 200 * count, f"{n_bytes} bytes were read"
+        n_bytes, n_reads = long_listing(mount, "bad.b2frame", count)
+        # Headers that lie this close are walked in windows, once.
+        assert n_bytes < at + 200 * count, f"{n_bytes} bytes were read"
+        assert n_reads < 1.5 * count, f"{n_reads} reads"
         folder = mount.path("bad.b2frame/chunks/")
         equal(os.stat(folder + "0000000005").st_size, 905, "size")
 
