@@ -33,8 +33,8 @@ static void attributes_of_n5_are_known_by_their_keys(void **state)
 	static const char *const yes[] = {
 		"{\"n5\":\"2.0.0\"}", " {\"a\": {\"b\": [1]}, \"n5\" : \"4\"}",
 		"{\"dimensions\":[9],\"blockSize\":[3],\"dataType\":\"u1\"}",
-		"{\"x\\\"}\":1,\"dataType\":\"u1\",\"blockSize\":[],"
-		"\"dimensions\":[]}",
+		("{\"x\\\"}\":1,\"dataType\":\"u1\",\"blockSize\":[],"
+		 "\"dimensions\":[]}"),
 	};
 	static const char *const no[] = {
 		"", "{", "{}", "[\"n5\"]", "\"n5\":1", "{\"a\":{\"n5\":1}}",
