@@ -3,18 +3,22 @@
  * dirs.c - directories: opendir, readdir, readdirplus.
  *
  * Offsets in a container's directory: "." is 0, ".." is 1, the entry at
- * position p is p + 2. In the source's directories they are the source's own.
+ * position p is p + 2. In the source's directories they are the source's own;
+ * with keep, entry n is at 2n and the directory beside it at 2n + 1.
  */
 #include "dirs.h"
 
 #include "control.h"
 #include "handle.h"
+#include "keep.h"
 #include "look.h"
+#include "places.h"
 #include "reply.h"
 #include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -175,33 +179,72 @@ static void add_dots(struct daemon *daemon, struct listing *list,
 	reply_list_add(list, name, &param, next);
 }
 
-/* An entry that cannot be looked at is listed without a type. */
-static void add_source_entry(struct daemon *daemon, struct listing *list,
-			     const struct handle *handle, const char *name,
-			     off_t next)
+/* status: of the look at it. What cannot be looked at is listed without a
+ * type. */
+static void add_found(struct daemon *daemon, struct listing *list,
+		      const struct handle *handle, const char *name,
+		      int status, enum node_kind kind,
+		      const struct src_stat *st, off_t next)
 {
 	struct fuse_entry_param param = { 0 };
-	enum node_kind kind;
-	struct src_stat st;
 	uint64_t id = 0, ino = 0;
-	int status = look_at(daemon, handle->node, dirfd(handle->dir), name,
-			     &kind, &st);
 
-	if (status == -ENOENT || work_is_void())
-		return;
 	if (status) {
 		param.attr.st_ino = UINT64_MAX;
 		reply_list_add(list, name, &param, next);
 		return;
 	}
 	if (list->link &&
-	    tree_enter_source(&daemon->tree, handle->node, name, kind, &st,
+	    tree_enter_source(&daemon->tree, handle->node, name, kind, st,
 			      &id, &ino) == 0)
 		reply_param(daemon, id, &param);
 	else
-		ino = tree_ino(&st, kind, 0);
-	reply_attr_source(daemon, kind, &st, ino, &param.attr);
+		ino = tree_ino(st, kind, 0);
+	reply_attr_source(daemon, kind, st, ino, &param.attr);
 	reply_list_add(list, name, &param, next);
+}
+
+static void add_source_entry(struct daemon *daemon, struct listing *list,
+			     const struct handle *handle, const char *name,
+			     off_t next)
+{
+	enum node_kind kind = NODE_PLAIN;
+	struct src_stat st = { 0 };
+	int status = look_at(daemon, handle->node, dirfd(handle->dir), name,
+			     &kind, &st);
+
+	if (status != -ENOENT && !work_is_void())
+		add_found(daemon, list, handle, name, status, kind, &st,
+			  next);
+}
+
+/* Entry and directory beside it; off is 2n, or 2n + 1 for that alone. False
+ * where not all of it was added. */
+static bool add_pair(struct daemon *daemon, struct listing *list,
+		     const struct handle *handle, const char *name, off_t off)
+{
+	enum node_kind kind = NODE_PLAIN;
+	struct src_stat st = { 0 }, dir_st = { 0 };
+	char dir[NAME_MAX + 1];
+	off_t next = (off | 1) + 1;
+	int fd = dirfd(handle->dir), beside = -ENOENT;
+	int status = look_at(daemon, handle->node, fd, name, &kind, &st);
+
+	if (!status && !work_is_void())
+		beside = keep_find(daemon, handle->node, fd, name, &st, dir,
+				   &dir_st);
+	if (work_is_void())
+		return false;
+	if (status != -ENOENT && !(off & 1))
+		add_found(daemon, list, handle, name, status, kind, &st,
+			  beside == -ENOENT ? next : next - 1);
+	if (beside == -ENOENT)
+		return true;
+	if (!reply_list_fits(list, dir))
+		return false;
+	add_found(daemon, list, handle, dir, beside, NODE_FRAME, &dir_st,
+		  next);
+	return true;
 }
 
 /* A mount of bloscfs. */
@@ -215,6 +258,88 @@ static void list_nested(struct daemon *daemon, struct listing *list,
 			return;
 		add_dots(daemon, list, handle->node, dots[off], off + 1);
 	}
+}
+
+/* Goes to the entry of an offset, from the last known place before it. 0 or
+ * -errno. */
+static int go_to(struct handle *handle, off_t off)
+{
+	uint64_t wanted = (uint64_t)off / 2, number;
+	const struct dirent *entry;
+	off_t place;
+
+	if (!handle->places) {
+		handle->places = malloc(sizeof(*handle->places));
+		if (!handle->places)
+			return -ENOMEM;
+		places_reset(handle->places);
+	}
+	/* Begun anew, what was counted may have changed. */
+	if (off == 0)
+		places_reset(handle->places);
+	places_find(handle->places, wanted, &number, &place);
+	if (place != handle->dir_off)
+		seekdir(handle->dir, place);
+	handle->dir_off = place;
+	while (number < wanted) {
+		errno = 0;
+		entry = readdir(handle->dir);
+		if (!entry)
+			return -errno;
+		handle->dir_off = entry->d_off;
+		places_note(handle->places, ++number, entry->d_off);
+	}
+	return 0;
+}
+
+/* With keep. False: it comes again with the next call. */
+static bool add_kept(struct daemon *daemon, struct listing *list,
+		     const struct handle *handle, const char *name,
+		     off_t *off)
+{
+	uint64_t number = (uint64_t)*off / 2;
+
+	/* The one that it was beside is gone. */
+	if (places_differ(handle->places, number, name))
+		*off &= ~(off_t)1;
+	places_name(handle->places, number, name);
+	if (!(*off & 1) && !reply_list_fits(list, name))
+		return false;
+	if (is_dots(name))
+		add_dots(daemon, list, handle->node, name, *off + 2);
+	else if (!control_is(handle->node, name) &&
+		 !add_pair(daemon, list, handle, name, *off))
+		return false;
+	*off = (*off | 1) + 1;
+	return !work_is_void();
+}
+
+/* With the handle's lock held. 0 or -errno. */
+static int list_kept(struct daemon *daemon, struct listing *list,
+		     struct handle *handle, off_t off)
+{
+	const struct dirent *entry;
+	int status = 0;
+
+	if (off < 0)
+		return -EINVAL;
+	if (!handle->dir)
+		status = open_source_dir(daemon, handle->node, handle);
+	if (!status)
+		status = go_to(handle, off);
+	while (!status) {
+		errno = 0;
+		entry = readdir(handle->dir);
+		if (!entry)
+			return list->len ? 0 : -errno;
+		if (!add_kept(daemon, list, handle, entry->d_name, &off)) {
+			seekdir(handle->dir, handle->dir_off);
+			return 0;
+		}
+		handle->dir_off = entry->d_off;
+		places_note(handle->places, (uint64_t)off / 2, entry->d_off);
+	}
+	return status;
 }
 
 /* With the handle's lock held. 0 or -errno. */
@@ -381,7 +506,9 @@ static bool run_list(struct daemon *daemon, struct task *task)
 		list_nested(daemon, &list, handle, off);
 	} else if (!status) {
 		pthread_mutex_lock(&handle->lock);
-		status = list_source(daemon, &list, handle, off);
+		status = daemon->opts->keep ?
+			 list_kept(daemon, &list, handle, off) :
+			 list_source(daemon, &list, handle, off);
 		let_go_if_scarce(daemon, handle);
 		pthread_mutex_unlock(&handle->lock);
 	}

@@ -53,6 +53,7 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 		tree_put_frame(&daemon->tree, handle->frame);
 	bloscfs_fd_free(handle->file);
 	dirs_let_go(daemon, handle);
+	free(handle->places);
 	pthread_mutex_destroy(&handle->lock);
 	tree_closed(&daemon->tree, handle->node);
 	free(handle);

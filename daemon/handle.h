@@ -22,8 +22,9 @@ struct handle {
 	dev_t dir_dev;		/* which directory that is */
 	ino_t dir_ino;
 	off_t dir_off;		/* where dir stands */
+	struct places *places;	/* with keep: for offsets; NULL: none yet */
 	uint32_t names_asked;	/* of the directory when it was opened */
-	pthread_mutex_t lock;	/* guards frame, stuck, dir and dir_off */
+	pthread_mutex_t lock;	/* guards frame, stuck, dir and places */
 	bool stuck;		/* what follows frame is something else */
 	struct handle *next, **at;	/* among all */
 };

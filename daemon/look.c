@@ -97,7 +97,8 @@ static int accept_change(struct daemon *daemon, struct node *node,
 
 	if (node->kind != NODE_FRAME && !src_same_file(old, now))
 		return -ESTALE;
-	if (leave_known(daemon, node->parent, path)) {
+	if ((daemon->opts->keep && node->kind != NODE_FRAME) ||
+	    leave_known(daemon, node->parent, path)) {
 		kind = src_plain_kind(now);
 	} else {
 		status = src_kind(&daemon->src, -1, path, now, &kind);
@@ -201,9 +202,11 @@ static void note_unreadable(const struct daemon *daemon, struct node *parent,
 		  EACCES, &why);
 }
 
-int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
-	    const char *name, enum node_kind *ret_kind,
-	    struct src_stat *ret_st)
+/* As look_at. node_name: by which name it is known; NULL: as name, and as it
+ * is in the source, whatever it holds. */
+static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
+		    const char *name, const char *node_name,
+		    enum node_kind *ret_kind, struct src_stat *ret_st)
 {
 	enum node_kind known_kind;
 	enum src_kind kind;
@@ -213,7 +216,8 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 
 	if (src_hides(name))
 		return -ENOENT;
-	has = tree_known(&daemon->tree, parent, name, &known_kind, &known);
+	has = tree_known(&daemon->tree, parent, node_name ? node_name : name,
+			 &known_kind, &known);
 	status = src_look(&daemon->src, dir_fd, name, has ? &known : NULL,
 			  &now);
 	if (status)
@@ -221,7 +225,7 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	status = leave_look(daemon, parent, dir_fd, name, &left, &ever);
 	if (status)
 		return status;
-	if (left) {
+	if (left || !node_name) {
 		kind = src_plain_kind(&now);
 		*ret_kind = node_kind_of(kind);
 		*ret_st = now;
@@ -255,6 +259,31 @@ int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 		return -EINTR;
 	*ret_kind = node_kind_of(kind);
 	*ret_st = now;
+	return 0;
+}
+
+int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
+	    const char *name, enum node_kind *ret_kind,
+	    struct src_stat *ret_st)
+{
+	return look_for(daemon, parent, dir_fd, name,
+			daemon->opts->keep ? NULL : name, ret_kind, ret_st);
+}
+
+int look_beside(struct daemon *daemon, struct node *parent, int dir_fd,
+		const char *name, const char *dir_name,
+		struct src_stat *ret_st)
+{
+	enum node_kind kind;
+	struct src_stat st;
+	int status = look_for(daemon, parent, dir_fd, name, dir_name, &kind,
+			      &st);
+
+	if (status)
+		return status;
+	if (kind != NODE_FRAME)
+		return -ENOENT;
+	*ret_st = st;
 	return 0;
 }
 

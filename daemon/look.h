@@ -34,6 +34,11 @@ int look_again(struct daemon *daemon, struct node *node,
 int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	    const char *name, enum node_kind *ret_kind,
 	    struct src_stat *ret_st);
+/* The container that an entry is, for a directory of another name beside it
+ * (keep.h); -ENOENT where it is none. */
+int look_beside(struct daemon *daemon, struct node *parent, int dir_fd,
+		const char *name, const char *dir_name,
+		struct src_stat *ret_st);
 /* The opened container that node is or lies in, at its present version. */
 int look_frame(struct daemon *daemon, struct node *node,
 	       struct frame **ret_frame);

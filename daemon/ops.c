@@ -9,6 +9,7 @@
 #include "counters.h"
 #include "dirs.h"
 #include "handle.h"
+#include "keep.h"
 #include "log.h"
 #include "look.h"
 #include "plain.h"
@@ -125,7 +126,7 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 	dir_fd = src_at(&daemon->src, -1, path, O_PATH | O_DIRECTORY);
 	if (dir_fd < 0)
 		return look_as_stale(dir_fd);
-	status = look_at(daemon, parent, dir_fd, name, &kind, &st);
+	status = keep_lookup(daemon, parent, dir_fd, name, &kind, &st);
 	close(dir_fd);
 	if (status == -ENOENT)
 		tree_drop(&daemon->tree, parent, name);

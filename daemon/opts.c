@@ -72,6 +72,8 @@ static const struct opt table[] = {
 	  "against an exclude: what may become one" },
 	{ "exclude", "GLOB", OPT_RULE, 0,
 	  "what is left as it is, with all below it" },
+	{ "keep", NULL, OPT_FLAG, AT(keep),
+	  "leave containers as they are; directories are NAME.d" },
 	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
 	  "the kernel's read-ahead, where permitted (1M)" },
 	{ "offset", "SIZE", OPT_SIZE, AT(offset),

@@ -38,6 +38,7 @@ struct opts {
 	uint64_t jobs;		/* of --check; 0: as many as CPUs */
 	char *views;
 	struct choice choice;	/* formats, include, exclude */
+	bool keep;		/* directories lie beside their containers */
 
 	bool has_uid, has_gid;
 	uid_t uid;

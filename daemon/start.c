@@ -121,6 +121,7 @@ static enum exit_code open_tree(struct daemon *daemon, size_t max_idle,
 {
 	if (tree_init(&daemon->tree, NODE_DIR, st, max_idle))
 		return fail(EXIT_FAILED, "no memory to start; free some");
+	daemon->tree.keeps = daemon->opts->keep;
 	return EXIT_OK;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "tree.h"
 
+#include "keep.h"
 #include "tree_frames.h"
 
 #include <errno.h>
@@ -205,6 +206,23 @@ static struct node *add_node(struct tree *tree, struct node *parent,
 
 	if (node)
 		hash_node(tree, node);
+	return node;
+}
+
+/* The same for what is an entry of the source, or a directory beside one. */
+static struct node *add_source(struct tree *tree, struct node *parent,
+			       const char *name, enum node_kind kind,
+			       const struct src_stat *st)
+{
+	struct node *node = add_node(tree, parent, name, kind);
+	unsigned number;
+
+	if (!node)
+		return NULL;
+	node->st = *st;
+	node->st_ino = tree_ino(st, kind, 0);
+	if (tree->keeps && kind == NODE_FRAME)
+		node->suffix = (uint8_t)keep_suffix(name, &number);
 	return node;
 }
 
@@ -472,11 +490,7 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 		node->n_lookups++;
 		set_stat(tree, node, st, &closing);
 	} else {
-		node = add_node(tree, parent, name, kind);
-		if (node) {
-			node->st = *st;
-			node->st_ino = tree_ino(st, kind, 0);
-		}
+		node = add_source(tree, parent, name, kind, st);
 	}
 	if (node) {
 		*ret_id = node->id;
@@ -699,7 +713,7 @@ static size_t path_len(const struct node *node)
 	size_t len = 0;
 
 	for (; node->parent; node = node->parent)
-		len += strlen(node->name) + 1;
+		len += strlen(node->name) - node->suffix + 1;
 	return len;
 }
 
@@ -709,7 +723,7 @@ static void write_path(const struct node *node, char *buf, size_t len)
 
 	buf[pos] = '\0';
 	for (; node->parent; node = node->parent) {
-		part = strlen(node->name);
+		part = strlen(node->name) - node->suffix;
 		pos -= part;
 		memcpy(buf + pos, node->name, part);
 		if (pos > 0)

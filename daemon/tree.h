@@ -13,7 +13,7 @@
  * the file has only grown, those that keep their bytes go on: they are good
  * from version `since` on. Opened containers ("frames.h") belong to a node.
  *
- * parent, name, kind, id, entry and control of a node never change; the
+ * parent, name, suffix, kind, id, entry and control of a node never change; the
  * other fields are guarded by the lock. All calls may run at once.
  */
 #ifndef BFS_DAEMON_TREE_H
@@ -68,6 +68,7 @@ struct node {
 	bool hashed;		/* can be found by its name */
 	bool waiting;		/* among those to be freed */
 	uint8_t kind;		/* enum node_kind */
+	uint8_t suffix;		/* bytes of name that the source's has not */
 	_Atomic uint32_t n_asked;	/* names that were looked up in it */
 	union {
 		struct {			/* all other kinds */
@@ -113,6 +114,7 @@ struct tree {
 	size_t n_frames;		/* that are open, the idle too */
 	size_t control_len;		/* of all snapshots */
 	struct node *root;
+	bool keeps;		/* directories are named as keep.h has it */
 };
 
 /* 0 or -ENOMEM. The root takes kind and st; it lives as long as the tree. */
@@ -186,7 +188,7 @@ bool tree_holds(struct tree *tree, struct node *entry,
 bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version);
 
 /* Path of a node below the source's root, "" for the root: through
- * containers too. 0 or -ENAMETOOLONG. */
+ * containers too, by the names that they have in the source. 0 or -ENAMETOOLONG. */
 int tree_path(struct node *node, char *buf, size_t cap);
 /* number: of an entry, else 0. */
 /* The same however long it is, to be freed; NULL on no memory. */
