@@ -188,7 +188,8 @@ bool tree_holds(struct tree *tree, struct node *entry,
 bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version);
 
 /* Path of a node below the source's root, "" for the root: through
- * containers too, by the names that they have in the source. 0 or -ENAMETOOLONG. */
+ * containers too, by the names that they have in the source. 0 or
+ * -ENAMETOOLONG. */
 int tree_path(struct node *node, char *buf, size_t cap);
 /* number: of an entry, else 0. */
 /* The same however long it is, to be freed; NULL on no memory. */

@@ -276,16 +276,59 @@ static enum bfs_err put_value(struct bfs_file *file,
 	return BFS_OK;
 }
 
-/* Names are keys as they are; only the later ones of equal names, and what
- * could be taken for one of those, go by their file name. */
+static bool is_hex(char c)
+{
+	return c && strchr("0123456789ABCDEF", c);
+}
+
+/* Whether a name has what file names are escaped with. */
+static bool looks_escaped(const char *name, size_t len)
+{
+	for (size_t i = 0; i + 1 < len; i++)
+		if (name[i] == '%' &&
+		    (name[i + 1] == '~' ||
+		     (i + 2 < len && is_hex(name[i + 1]) &&
+		      is_hex(name[i + 2]))))
+			return true;
+	return false;
+}
+
+/* A file name as a key: bytes that are no UTF-8 escaped like the others. */
+static void put_file_name(struct bfs_json *json, const char *name)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	char key[3 * BFS_NAME_MAX];
+	size_t len = strnlen(name, BFS_NAME_MAX), at = 0, n;
+
+	for (size_t i = 0; i < len; i += n) {
+		for (n = 1; n < 4 && i + n < len; n++)
+			if (bfs_json_is_utf8(name + i, n))
+				break;
+		if (bfs_json_is_utf8(name + i, n)) {
+			memcpy(key + at, name + i, n);
+			at += n;
+			continue;
+		}
+		n = 1;
+		key[at++] = '%';
+		key[at++] = hex[(uint8_t)name[i] >> 4];
+		key[at++] = hex[(uint8_t)name[i] & 15];
+	}
+	bfs_json_key_n(json, key, at);
+}
+
+/* Names are keys as they are; only the later ones of equal names, those that
+ * are no UTF-8, and what could be taken for one of those, go by their file
+ * name. */
 static void put_name(struct bfs_json *json, const struct layer *layer,
 		     const char *file_name)
 {
 	const struct bfs_meta *meta = layer->meta;
 
 	if (has_bytes(file_name, strlen(file_name), "%~") ||
-	    has_bytes(meta->name, meta->name_len, "%~"))
-		bfs_json_key(json, file_name);
+	    looks_escaped(meta->name, meta->name_len) ||
+	    !bfs_json_is_utf8(meta->name, meta->name_len))
+		put_file_name(json, file_name);
 	else
 		bfs_json_key_n(json, meta->name, meta->name_len);
 }

@@ -343,7 +343,7 @@ static void metalayers_are_decoded_by_name(void **state)
 	assert_string_equal(frames_text(meta, "a/b"), "x");
 	assert_string_equal(frames_text(meta, "50%"), "1");
 	assert_string_equal(frames_text(meta, "unicod\xc3\xa9"), "3");
-	assert_true(has(meta, "") && has(meta, "raw\xef\xbf\xbd"));
+	assert_true(has(meta, "") && has(meta, "raw%FF"));
 	assert_string_equal(frames_text(meta, "nothing"),
 			    "{ \"base64\": \"kw==\" }");
 	assert_string_equal(frames_text(meta, "empty"),
@@ -354,6 +354,41 @@ static void metalayers_are_decoded_by_name(void **state)
 	assert_string_equal(frames_text(vl, "same%25~2"), "4");
 	assert_string_equal(frames_text(vl, "other"), "hello");
 	json_object_put(meta);
+	json_object_put(vl);
+	frames_close(file, &bytes);
+}
+
+/* Of what JSON cannot hold, what is spelt so, and what only looks like it. */
+static void different_names_are_different_keys(void **state)
+{
+	static const struct frame_layer layers[] = {
+		FRAME_LAYER("x\xff", "\x01"), FRAME_LAYER("x\xfe", "\x02"),
+		FRAME_LAYER("x%FF", "\x03"), FRAME_LAYER("x%25FF", "\x04"),
+		FRAME_LAYER("x\xef\xbf\xbd", "\x05"),
+		FRAME_LAYER("\xc3\xa9\xc3", "\x06"),
+		FRAME_LAYER("\xc3\xa9%C3", "\x07"),
+		FRAME_LAYER("x\xff", "\x08"), FRAME_LAYER("x%FF%~2", "\x09"),
+		FRAME_LAYER("100%", "\x0a"), FRAME_LAYER("5%af/", "\x0b"),
+	};
+	static const char *const keys[] = {
+		"x%FF", "x%FE", "x%25FF", "x%2525FF", "x\xef\xbf\xbd",
+		"\xc3\xa9%C3", "\xc3\xa9%25C3", "x%FF%~2", "x%25FF%25~2",
+		"100%", "5%af/",
+	};
+	enum { N = BFS_ARRAY_LEN(layers) };
+	struct frame_input in = { .vlmetas = layers, .n_vlmetas = N,
+				  .typesize = 1 };
+	struct frame_bytes bytes = frames_build(&in);
+	struct bfs_file *file = frames_open(&bytes);
+	struct json_object *vl = frames_json(file, "vlmeta.json");
+	char number[8];
+
+	(void)state;
+	assert_int_equal(json_object_object_length(vl), N);
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(number, sizeof(number), "%u", i + 1);
+		assert_string_equal(frames_text(vl, keys[i]), number);
+	}
 	json_object_put(vl);
 	frames_close(file, &bytes);
 }
@@ -713,6 +748,7 @@ int main(void)
 		cmocka_unit_test(special_chunks_of_zeros_are_holes),
 		cmocka_unit_test(hole_at_the_end_of_a_long_index_is_found),
 		cmocka_unit_test(metalayers_are_decoded_by_name),
+		cmocka_unit_test(different_names_are_different_keys),
 		cmocka_unit_test(credentials_are_redacted),
 		cmocka_unit_test(long_values_are_cut_and_say_so),
 		cmocka_unit_test(
