@@ -19,6 +19,7 @@ import time
 
 import bombs
 import harness
+import namespace
 import samples
 from harness import Mount, equal
 
@@ -366,6 +367,7 @@ def damage_and_bombs_harm_nobody_else(work):
 
 
 if __name__ == "__main__":
+    namespace.enter()
     harness.main([
         damage_and_bombs_harm_nobody_else,
     ])
