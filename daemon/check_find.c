@@ -132,7 +132,8 @@ static uint64_t sum_sizes(int fd)
 
 	if (copy >= 0 && read_names(copy, &names) == 0) {
 		for (size_t i = 0; i < names.n; i++) {
-			if (fstatat(fd, names.list[i], &st,
+			if (!nested_is(fd, names.list[i]) &&
+			    fstatat(fd, names.list[i], &st,
 				    AT_SYMLINK_NOFOLLOW) == 0 &&
 			    S_ISREG(st.st_mode))
 				size += (uint64_t)st.st_size;

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "info.h"
+#include "nested.h"
 #include "opts.h"
 #include "start.h"
 #include "unmount.h"
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
 
 	set_heap();
 	fill_stdio();
+	bloscfs_avoid(nested_is);
 	if (opts_parse(&opts, argc, argv, error, sizeof(error)) == 0)
 		code = run(&opts);
 	else

@@ -103,3 +103,10 @@ int nested_look(int dir_fd, const char *name, struct nested *ret_nested)
 	};
 	return 0;
 }
+
+bool nested_is(int dir_fd, const char *name)
+{
+	struct nested nested;
+
+	return nested_look(dir_fd, name, &nested) == 0 && nested.is_bloscfs;
+}

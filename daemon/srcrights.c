@@ -9,6 +9,7 @@
 #include "srcrights.h"
 
 #include "bloscfs.h"
+#include "nested.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -202,7 +203,9 @@ static int meet_file(struct scan *scan, int dir_fd, const char *name)
 	struct stat st;
 	int status;
 
-	/* What is no file is not served. */
+	/* What is no file is not served, nor is a mount of bloscfs. */
+	if (nested_is(dir_fd, name))
+		return 0;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISREG(st.st_mode))
@@ -254,7 +257,7 @@ static int scan_files(const struct src *src, struct scan *scan, int dir_fd,
 
 	if (fd < 0)
 		return fd == -EACCES || fd == -ENOENT || fd == -ENOTDIR ||
-		       fd == -ELOOP ? 0 : fd;
+		       fd == -ELOOP || fd == -EXDEV ? 0 : fd;
 	if (*folder)
 		status = meet_folder(scan, fd);
 	dir = fdopendir(fd);
@@ -280,7 +283,9 @@ static int start_scan(const struct src *src, struct scan *scan, int dir_fd,
 
 	if (fd < 0)
 		return fd;
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (nested_is(fd, name))
+		status = -ENOENT;
+	else if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		status = -errno;
 	if (!status) {
 		scan->all = rights_of(&st);

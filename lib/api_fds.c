@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * api_fds.c - the public interface to descriptors that are let go.
+ * api_fds.c - the public interface to descriptors that are let go, and to
+ * names that are not opened.
  */
 #pragma GCC visibility push(default)
 #include "bloscfs.h"
 #pragma GCC visibility pop
 
 #include "source/fds.h"
+#include "source/source.h"
 
 struct bloscfs_fd *bloscfs_fd_new(int fd, const struct bloscfs_reopen *how)
 {
@@ -41,4 +43,9 @@ void bloscfs_fd_set_limit(size_t n)
 bool bloscfs_fd_may_retry(int error)
 {
 	return bfs_fd_may_retry(error);
+}
+
+void bloscfs_avoid(bool (*avoid)(int dirfd, const char *name))
+{
+	bfs_source_set_avoid(avoid);
 }

@@ -206,6 +206,11 @@ void bloscfs_fd_set_limit(size_t n);
 /* Whether what failed with this errno is worth another try: it was for want
  * of descriptors, and one was let go. */
 bool bloscfs_fd_may_retry(int error);
+/* What is to be asked about each name in a container that is a directory
+ * before anything else is: where it says true nothing is opened, as if nothing
+ * were there. It must not wait for the file system. At first, and with NULL,
+ * nobody is asked. For the whole process, before its first container. */
+void bloscfs_avoid(bool (*avoid)(int dirfd, const char *name));
 
 enum bloscfs_status {
 	BLOSCFS_GOOD,

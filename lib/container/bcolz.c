@@ -41,6 +41,8 @@ static int open_below(int dirfd, const char *name)
 {
 	int fd;
 
+	if (bfs_source_avoids(dirfd, name))
+		return -1;
 	do
 		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 					 O_CLOEXEC);
@@ -53,6 +55,8 @@ static int open_below(int dirfd, const char *name)
 /* Whether a regular file is there; why not, is noted. */
 static bool find_file(int dirfd, const char *name, struct stat *ret_st)
 {
+	if (bfs_source_avoids(dirfd, name))
+		return false;
 	if (!fstatat(dirfd, name, ret_st, AT_SYMLINK_NOFOLLOW))
 		return S_ISREG(ret_st->st_mode);
 	(void)bfs_source_errno(errno, name, 0, NULL);

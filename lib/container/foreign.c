@@ -87,6 +87,8 @@ static enum bfs_err is_there(int dirfd, const char *name, bool *ret_is)
 	struct stat st;
 
 	*ret_is = false;
+	if (bfs_source_avoids(dirfd, name))
+		return BFS_OK;
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW |
 		    AT_NO_AUTOMOUNT) == 0)
 		*ret_is = !S_ISDIR(st.st_mode);
@@ -104,8 +106,9 @@ static enum bfs_err is_n5(int dirfd, bool *ret_is)
 
 	*ret_is = false;
 	/* What we may not read tells us nothing. */
-	if (faccessat(dirfd, "attributes.json", R_OK, AT_EACCESS) < 0 &&
-	    errno == EACCES)
+	if (bfs_source_avoids(dirfd, "attributes.json") ||
+	    (faccessat(dirfd, "attributes.json", R_OK, AT_EACCESS) < 0 &&
+	     errno == EACCES))
 		return BFS_OK;
 	err = bfs_source_member(dirfd, "attributes.json", &source, NULL);
 	if (err != BFS_OK)

@@ -42,12 +42,15 @@ static bool is_same(const struct way *way, int fd)
 static int go(void *arg)
 {
 	const struct way *way = arg;
-	int dirfd = bfs_fd_take(way->dir), fd, error;
+	int dirfd = bfs_fd_take(way->dir), fd = -1, error = ESTALE;
 
 	if (dirfd < 0)
 		return dirfd;
-	fd = openat(dirfd, way->name, way->is_dir ? DIR_FLAGS : FILE_FLAGS);
-	error = errno;
+	if (!bfs_source_avoids(dirfd, way->name)) {
+		fd = openat(dirfd, way->name,
+			    way->is_dir ? DIR_FLAGS : FILE_FLAGS);
+		error = errno;
+	}
 	bfs_fd_give(way->dir);
 	if (fd < 0)
 		return -error;
@@ -82,6 +85,21 @@ static struct bfs_fd_how how_of(struct way *way)
 	return (struct bfs_fd_how){ go, forget, way };
 }
 
+/* -1 where there is none; why, is noted. */
+static int open_dir(int dirfd, const char *name)
+{
+	int fd;
+
+	if (bfs_source_avoids(dirfd, name))
+		return -1;
+	do {
+		fd = openat(dirfd, name, DIR_FLAGS);
+	} while (fd < 0 && (errno == EINTR || bfs_fd_may_retry(errno)));
+	if (fd < 0)
+		(void)bfs_source_errno(errno, name, 0, NULL);
+	return fd;
+}
+
 struct bfs_fd *bfs_below_dir(struct bfs_fd *dir, const char *name)
 {
 	struct way *way = remember(dir, name);
@@ -95,11 +113,7 @@ struct bfs_fd *bfs_below_dir(struct bfs_fd *dir, const char *name)
 	way->is_dir = true;
 	dirfd = bfs_fd_take(dir);
 	if (dirfd >= 0) {
-		do {
-			fd = openat(dirfd, name, DIR_FLAGS);
-		} while (fd < 0 && (errno == EINTR || bfs_fd_may_retry(errno)));
-		if (fd < 0)
-			(void)bfs_source_errno(errno, name, 0, NULL);
+		fd = open_dir(dirfd, name);
 		bfs_fd_give(dir);
 	} else {
 		(void)bfs_source_errno(-dirfd, "the directory", 0, NULL);

@@ -226,6 +226,18 @@ bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how)
 	return true;
 }
 
+static bool (*avoid_name)(int dirfd, const char *name);
+
+void bfs_source_set_avoid(bool (*avoid)(int dirfd, const char *name))
+{
+	avoid_name = avoid;
+}
+
+bool bfs_source_avoids(int dirfd, const char *name)
+{
+	return avoid_name && avoid_name(dirfd, name);
+}
+
 enum bfs_err bfs_source_guarded(int dirfd, const char *name,
 				const struct bfs_guard *guard,
 				struct bfs_source **ret_source,
@@ -238,6 +250,9 @@ enum bfs_err bfs_source_guarded(int dirfd, const char *name,
 	if (strchr(name, '/'))
 		return bfs_fail(diag, BFS_ERR_INVALID, 0,
 				"a member's name has a slash");
+	if (bfs_source_avoids(dirfd, name))
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+				"%s lies on a mount that is not entered", name);
 	/* Not blocking: a FIFO in its place must not hold us up. */
 	do {
 		fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |

@@ -73,6 +73,13 @@ struct bfs_guard {
 /* bfs_fd_is_nameless of a file; false for all else. */
 bool bfs_source_is_nameless(const struct bfs_source *s);
 
+/* What is to be asked about each name before a file system is asked about
+ * it; whoever says true has it left alone. NULL (as at first): nobody. For the
+ * whole process, before its first file. */
+void bfs_source_set_avoid(bool (*avoid)(int dirfd, const char *name));
+/* Whether a name is left alone, as if nothing were there. */
+bool bfs_source_avoids(int dirfd, const char *name);
+
 /* A regular file of a directory by name, which must not be a symlink and
  * must not contain '/'. */
 enum bfs_err bfs_source_member(int dirfd, const char *name,

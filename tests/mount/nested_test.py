@@ -145,6 +145,120 @@ def a_mount_point_within_the_source_is_an_empty_folder(work):
                        stdout=subprocess.DEVNULL)
 
 
+# Of each folder one part, over which a mount of ours is bound.
+PARTS = {
+    "sparse": ("00000001.chunk", "chunks.b2frame"),
+    "column": ("data", "data/__0.blp", "meta", "meta/sizes", "meta/storage",
+               "__attrs__"),
+    "folder": (".zarray", "attributes.json"),
+}
+
+
+def make_parts(source):
+    """The parts by their containers' paths below the source."""
+    made = {}
+    for kind, parts in PARTS.items():
+        for i, part in enumerate(parts):
+            name = f"{kind}{i}" + (".b2frame" if kind == "sparse" else "")
+            path = os.path.join(source, name)
+            if kind == "sparse":
+                samples.write_sparse_frame(path, DATA, 20000)
+            elif kind == "column":
+                samples.write_column(path, range(5000), 1000, attrs=b"{}")
+            else:
+                os.mkdir(path)
+                harness.write(path + "/" + part, b"{}")
+            made[name] = part
+    return made
+
+
+def see_parts(point, made, work):
+    """Everything is looked at and read; only what is bound is missing."""
+    names = listed(point)
+    assert {"sparse0.b2frame/info.json", "column1/info.json"} <= names, names
+    private.command("ls", "-lR", point)
+    for name in made:
+        for entry in ("info.json", "data.bin", "meta.json"):
+            private.command("sh", "-c", 'cat "$0" >"$1" || true',
+                            os.path.join(point, name, entry), work + "/copy")
+    for name, length in (("a/x.b2frame", 0), ("sparse0.b2frame", 50000)):
+        private.command("sh", "-c", 'tail -c "+$2" "$0" >"$1"',
+                        os.path.join(point, name, "data.bin"),
+                        work + "/copy", str(length + 1))
+        equal(harness.read(work + "/copy") == DATA[length:], True,
+              "bytes of " + name)
+
+
+def misses_a_chunk(point):
+    harness.fails_with(5, harness.read,
+                       point + "/sparse0.b2frame/chunks/0000000001")
+    harness.fails_with(5, harness.read,
+                       point + "/column1/chunks/0000000000")
+
+
+def a_part_bound_from_a_mount_is_missing(work):
+    private.needs_root()
+    source = make_source(work, "m")
+    made = make_parts(source)
+    bound = []
+    with Mount(work, source) as before, \
+            Mount(work, source, point=source + "/m") as asleep:
+        # Files that it has open by then it may go on with.
+        listed(before.point)
+        for name, part in made.items():
+            path = os.path.join(source, name, part)
+            private.bind(asleep.path("a" if os.path.isdir(path) else "plain"),
+                         path)
+            bound.append(path)
+        asleep.process.send_signal(signal.SIGSTOP)
+        try:
+            with Mount(work, source) as after:
+                see_parts(before.point, made, work)
+                see_parts(after.point, made, work)
+                misses_a_chunk(after.point)
+            result = run("--check", source, timeout=60)
+            assert "sparse0.b2frame" in result.stdout, result.stdout
+        finally:
+            asleep.process.send_signal(signal.SIGCONT)
+            for path in bound:
+                harness.raw_unmount(path)
+
+
+def a_part_bound_from_the_mount_itself_is_missing(work):
+    private.needs_root()
+    source = make_source(work)
+    made = make_parts(source)
+    bound = []
+    with Mount(work, source) as mount:
+        for name, part in made.items():
+            path = os.path.join(source, name, part)
+            private.bind(mount.path("a" if os.path.isdir(path) else "plain"),
+                         path)
+            bound.append(path)
+        try:
+            see_parts(mount.point, made, work)
+            misses_a_chunk(mount.point)
+        finally:
+            for path in bound:
+                harness.raw_unmount(path)
+
+
+def a_part_on_another_file_system_is_a_part(work):
+    private.needs_root()
+    source = make_source(work, "disk")
+    data = samples.write_column(source + "/column", range(5000), 1000)
+    part = source + "/column/data/__0.blp"
+    with private.mounted("tmpfs", source + "/disk"):
+        harness.write(source + "/disk/part", harness.read(part))
+        private.bind(source + "/disk/part", part)
+        try:
+            with Mount(work, source) as mount:
+                equal(harness.read(mount.path("column/data.bin")) == data,
+                      True, "bytes")
+        finally:
+            harness.raw_unmount(part)
+
+
 def unmounting_says_who_keeps_the_mount(work):
     private.needs_root()
     source = make_source(work)
@@ -176,5 +290,8 @@ private.main([
     a_mount_that_comes_and_goes_is_followed,
     other_file_systems_are_entered_and_ours_in_them_are_not,
     a_mount_point_within_the_source_is_an_empty_folder,
+    a_part_bound_from_a_mount_is_missing,
+    a_part_bound_from_the_mount_itself_is_missing,
+    a_part_on_another_file_system_is_a_part,
     unmounting_says_who_keeps_the_mount,
 ])

@@ -29,7 +29,8 @@ def command(*args, seconds=30):
     """Runs a program that must end by itself; its stdout."""
     process = subprocess.Popen(args, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True)
+                               stderr=subprocess.STDOUT, text=True,
+                               errors="replace")
     try:
         said, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

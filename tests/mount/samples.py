@@ -5,6 +5,7 @@ The chunks made here are stored, not compressed: what they hold is what the
 mount must show. docs/formats/ describes the layouts.
 """
 import hashlib
+import json
 import os
 import struct
 from urllib.parse import unquote_to_bytes
@@ -133,6 +134,33 @@ def write_sparse_frame(folder, data, chunk_len):
     with open(folder + "/chunks.b2frame", "wb") as file:
         file.write(assemble(data, chunk_len, chunks,
                             list(range(len(chunks))), True))
+
+
+def write_column(path, values, chunklen, dtype="int64", attrs=None):
+    """A column of bcolz of whole numbers; its bytes."""
+    data = struct.pack(f"<{len(values)}q", *values)
+    files = {
+        "meta/sizes": json.dumps({"shape": [len(values)],
+                                  "nbytes": len(data), "cbytes": 0}).encode(),
+        "meta/storage": json.dumps({
+            "dtype": dtype, "cparams": {"clevel": 5, "shuffle": 1},
+            "chunklen": chunklen, "expectedlen": len(values),
+            "dflt": 0}).encode(),
+    }
+    if attrs is not None:
+        files["__attrs__"] = attrs
+    for i in range(0, len(values), chunklen):
+        piece = data[8 * i:8 * (i + chunklen)]
+        files[f"data/__{i // chunklen}.blp"] = \
+            b"blpk\1\0\0\0" + struct.pack("<q", 1) + \
+            struct.pack("<BBBBiii", 2, 1, 0x13, 8, len(piece), len(piece),
+                        len(piece) + 16) + piece
+    os.makedirs(path + "/data")
+    os.mkdir(path + "/meta")
+    for name, held in files.items():
+        with open(os.path.join(path, name), "wb") as file:
+            file.write(held)
+    return data
 
 
 def chunk_offset(number, chunk_len):

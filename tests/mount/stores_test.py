@@ -4,10 +4,10 @@
 import json
 import os
 import shutil
-import struct
 
 import harness
 from harness import DATA, Mount, equal, read
+from samples import write_column
 
 
 def copies(work, name, n):
@@ -57,32 +57,6 @@ def a_store_closed_meanwhile_is_opened_again(work):
         # In another order than at first.
         equal(read(mount.path("0.b2z/values.b2nd/data.bin")), other, "bytes")
         equal(read(mount.path("0.b2z", inner)), wanted, "bytes")
-
-
-def chunk(data):
-    """A Blosc chunk that holds its bytes as they are."""
-    return struct.pack("<BBBBiii", 2, 1, 0x13, 8, len(data),
-                       max(1, len(data)), len(data) + 16) + data
-
-
-def write_column(path, values, chunklen, dtype="int64", attrs=None):
-    os.makedirs(path + "/data")
-    if attrs is not None:
-        harness.write(path + "/__attrs__", attrs)
-    os.mkdir(path + "/meta")
-    data = struct.pack(f"<{len(values)}q", *values)
-    for i in range(0, len(values), chunklen):
-        harness.write(f"{path}/data/__{i // chunklen}.blp",
-                      b"blpk\1\0\0\0" + struct.pack("<q", 1) +
-                      chunk(data[8 * i:8 * (i + chunklen)]))
-    with open(path + "/meta/sizes", "w", encoding="ascii") as file:
-        json.dump({"shape": [len(values)], "nbytes": len(data),
-                   "cbytes": 0}, file)
-    with open(path + "/meta/storage", "w", encoding="ascii") as file:
-        json.dump({"dtype": dtype, "cparams": {"clevel": 5, "shuffle": 1},
-                   "chunklen": chunklen, "expectedlen": len(values),
-                   "dflt": 0}, file)
-    return data
 
 
 def a_bcolz_column_is_one_array(work):
