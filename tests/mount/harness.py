@@ -190,6 +190,15 @@ def equal(got, wanted, what="value"):
         raise AssertionError(f"{what} is {got!r}, wanted {wanted!r}")
 
 
+def below(got, limit, what="memory"):
+    """Bytes that the daemon takes are fewer than limit; a sanitizer keeps
+    what was freed for a while, up to so much more."""
+    if SANITIZED:
+        limit += 512 << 20
+    if got >= limit:
+        raise AssertionError(f"{what} is {got}, wanted less than {limit}")
+
+
 def fails_with(number, call, *args):
     """The call fails with this errno."""
     try:
