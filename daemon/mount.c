@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +19,8 @@
 #include <unistd.h>
 
 #define FUSERMOUNT "fusermount3"
+/* That a daemon is gone the kernel says without asking anybody. */
+#define ANSWER_MS 5000
 /* STATX_MNT_ID_UNIQUE, where the headers are older. */
 #define MNT_ID_UNIQUE 0x4000u
 
@@ -148,30 +152,70 @@ char *mount_resolve(const char *mountpoint, struct mount_entry *entry)
 	return NULL;
 }
 
-static bool is_dead(const char *mountpoint)
+static bool is_fuse(const struct mount_entry *entry)
 {
-	struct stat st;
+	return strncmp(entry->type, "fuse", 4) == 0;
+}
 
-	return stat(mountpoint, &st) < 0 &&
-	       (errno == ENOTCONN || errno == ECONNABORTED);
+/* Whether the kernel says, at once, that a mount's daemon is gone. One that
+ * lives need not answer, so another process asks, who is not waited for. */
+static bool is_dead(const char *path)
+{
+	struct pollfd answer = { .events = POLLIN };
+	bool answered;
+	char dead = 0;
+	int ends[2];
+	struct stat st;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		dead = stat(path, &st) < 0 &&
+		       (errno == ENOTCONN || errno == ECONNABORTED);
+		_exit(write(ends[1], &dead, 1) != 1);
+	}
+	close(ends[1]);
+	answer.fd = ends[0];
+	answered = pid > 0 && poll(&answer, 1, ANSWER_MS) > 0 &&
+		   read(ends[0], &dead, 1) == 1;
+	close(ends[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		/* Who waits for a daemon may be past killing. */
+		waitpid(pid, NULL, answered ? 0 : WNOHANG);
+	}
+	return answered && dead;
+}
+
+static int refuse_occupied(const char *mountpoint,
+			   const struct mount_entry *entry, char *error,
+			   size_t cap)
+{
+	return refuse(error, cap, "mount point '%s' is occupied by a mount of "
+		      "type %s; unmount that first or choose another",
+		      mountpoint, entry->type);
 }
 
 /* Takes away mounts of our own whose daemons are dead. Who uses one has lost
- * it already. */
+ * it already. Of those that live none is asked: there is no place. */
 static int clear_dead(const char *mountpoint, char *error, size_t cap)
 {
 	struct mount_entry entry;
 	char *path = NULL, reason[256];
 	int status = 0;
 
-	while (!status && is_dead(mountpoint)) {
-		free(path);
-		path = mount_resolve(mountpoint, &entry);
-		if (!path || !mounttable_is_bloscfs(&entry))
+	while (!status && (path = mount_resolve(mountpoint, &entry)) &&
+	       is_fuse(&entry)) {
+		if (!is_dead(path))
+			status = refuse_occupied(mountpoint, &entry, error,
+						 cap);
+		else if (!mounttable_is_bloscfs(&entry))
 			status = refuse(error, cap, "mount point '%s' is a "
 				"mount of type %s whose daemon is gone; run "
 				"fusermount3 -u '%s' first", mountpoint,
-				path ? entry.type : "unknown", mountpoint);
+				entry.type, mountpoint);
 		else if (!entry.has_owner || entry.owner != geteuid())
 			status = refuse(error, cap, "mount point '%s' is a "
 				"mount of user %u's whose daemon is gone; "
@@ -186,6 +230,8 @@ static int clear_dead(const char *mountpoint, char *error, size_t cap)
 			fprintf(stderr, "bloscfs: the mount on '%s', whose "
 				"daemon is gone, was taken away\n",
 				mountpoint);
+		free(path);
+		path = NULL;
 	}
 	free(path);
 	return status;
@@ -230,11 +276,9 @@ int mount_check(const struct opts *opts, const char *mountpoint,
 		return refuse(error, cap, "cannot resolve mount point '%s': "
 			      "%s; give another", mountpoint,
 			      strerror(errno));
-	if (mount_find(real, &entry) && strncmp(entry.type, "fuse", 4) == 0) {
+	if (mount_find(real, &entry) && is_fuse(&entry)) {
 		free(real);
-		return refuse(error, cap, "mount point '%s' is occupied by a "
-			      "mount of type %s; unmount that first or "
-			      "choose another", mountpoint, entry.type);
+		return refuse_occupied(mountpoint, &entry, error, cap);
 	}
 	*ret_real = real;
 	return 0;

@@ -282,6 +282,21 @@ def a_mount_replaces_a_dead_one_of_the_same_user(work):
         mount.process.returncode = 0
 
 
+def a_mount_point_whose_daemon_answers_nobody_is_occupied(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    with Mount(work, source, "-o", "attr_timeout=0") as mount:
+        mount.process.send_signal(signal.SIGSTOP)
+        try:
+            result = run("-f", source, mount.point, timeout=60)
+            equal(result.returncode, 1, "exit, with " + result.stderr)
+            assert "occupied by a mount of type fuse.bloscfs" in \
+                result.stderr, result.stderr
+        finally:
+            mount.process.send_signal(signal.SIGCONT)
+        equal(os.listdir(mount.point), [], "the mount")
+
+
 def a_dead_mount_of_another_user_is_left_and_named(work):
     harness.needs_reach()
     source = make_source(work)
@@ -407,6 +422,7 @@ if __name__ == "__main__":
         unmounting_from_outside_ends_it,
         a_killed_daemons_mount_can_be_taken_away,
     a_mount_replaces_a_dead_one_of_the_same_user,
+    a_mount_point_whose_daemon_answers_nobody_is_occupied,
     a_dead_mount_of_another_user_is_left_and_named,
         unmount_refuses_what_is_not_ours,
         an_idle_mount_goes,
