@@ -75,7 +75,7 @@ static const struct opt table[] = {
 	{ "keep", NULL, OPT_FLAG, AT(keep),
 	  "leave containers as they are; directories are NAME.d" },
 	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
-	  "the kernel's read-ahead, where permitted (1M)" },
+	  "the kernel's read-ahead, if root (128K)" },
 	{ "offset", "SIZE", OPT_SIZE, AT(offset),
 	  "where the container starts in SOURCE (0)" },
 	{ "length", "SIZE", OPT_SIZE, AT(length),
@@ -391,8 +391,9 @@ static int take_option(struct parse *parse, const char *text)
 			      "just %s", opt->name, opt->name);
 	if (!take_value(parse, opt, value))
 		return refuse(parse, "'%s' is no value for option '%s'; "
-			      "bloscfs --help tells what it takes", value,
-			      opt->name);
+			      "bloscfs --%s tells what it takes", value,
+			      opt->name, opt->kind == OPT_FORMATS ? "version" :
+			      "help");
 	return 0;
 }
 

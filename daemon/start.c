@@ -89,7 +89,7 @@ static enum exit_code make_library(struct daemon *daemon)
 		return fail(EXIT_USAGE, "wrong options: %s; bloscfs "
 			    "--version lists the views", why.text);
 	if (err != BLOSCFS_OK)
-		return fail(EXIT_FAILED, "cannot start: %s; try smaller "
+		return fail(EXIT_FAILED, "cannot start: %s; try other "
 			    "limits", why.text);
 	return EXIT_OK;
 }
