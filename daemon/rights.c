@@ -113,6 +113,11 @@ bool rights_equal(const struct rights *a, const struct rights *b)
 	       a->acl == b->acl;
 }
 
+uint32_t rights_n_named(const struct rights *rights)
+{
+	return rights->acl ? rights->acl->n : 0;
+}
+
 static size_t hash_draft(const struct draft *draft)
 {
 	uint64_t key = draft->group;

@@ -37,6 +37,8 @@ struct rights_cut {
 	uint32_t mask;		/* bits to take away, as a umask */
 };
 
+/* How many names the list has; 0 where there is none. */
+uint32_t rights_n_named(const struct rights *rights);
 /* The one copy of these rights; of too many different ones rights of nobody.
  * Never NULL, never freed. */
 const struct rights *rights_keep(const struct rights *rights);

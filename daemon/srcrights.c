@@ -25,6 +25,9 @@
 /* Of more files than this the rest is held against what these permit when it
  * is opened. */
 #define MAX_PARTS 65536
+/* Or than take so much work: lists of hundreds of names, each compared with
+ * each, would take a minute. One is a file without a list. */
+#define MAX_WORK (UINT64_C(1) << 19)
 /* Looking at parts takes at most one part of the time in so many. */
 #define PARTS_SHARE 50
 
@@ -195,7 +198,21 @@ struct scan {
 	struct rights all;
 	struct rights last;	/* most are like the one before */
 	unsigned n;
+	uint64_t work;
 };
+
+static bool has_enough(const struct scan *scan)
+{
+	return scan->n >= MAX_PARTS || scan->work >= MAX_WORK;
+}
+
+/* Each name of a list is looked for in both. */
+static uint64_t work_of_meeting(const struct rights *a, const struct rights *b)
+{
+	uint64_t n = (uint64_t)rights_n_named(a) + rights_n_named(b);
+
+	return n * n / 256;
+}
 
 static int meet_file(struct scan *scan, int dir_fd, const char *name)
 {
@@ -214,9 +231,11 @@ static int meet_file(struct scan *scan, int dir_fd, const char *name)
 	status = add_list_at(&rights, dir_fd, name);
 	if (status)
 		return status == -ENOENT ? 0 : status;
+	scan->work += 1 + rights_n_named(&rights) / 8;
 	if (scan->n++ == 0 || !rights_equal(&rights, &scan->last)) {
 		scan->last = rights;
 		rights = rights_of_file(&rights);
+		scan->work += work_of_meeting(&scan->all, &rights);
 		scan->all = rights_meet(&scan->all, &rights);
 	}
 	return 0;
@@ -265,7 +284,7 @@ static int scan_files(const struct src *src, struct scan *scan, int dir_fd,
 		close(fd);
 		return -ENOMEM;
 	}
-	while (!status && scan->n < MAX_PARTS && (entry = readdir(dir)))
+	while (!status && !has_enough(scan) && (entry = readdir(dir)))
 		if (ends_in(entry->d_name, ending) &&
 		    (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN))
 			status = meet_file(scan, fd, entry->d_name);

@@ -424,6 +424,43 @@ def a_chunk_that_became_private_is_not_read(work):
         equal(as_user(NOBODY, lambda: harness.read(path)), 0, "errno")
 
 
+def cpu_seconds(pid):
+    """What a process has computed so far."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def thousands_of_long_lists_do_not_hold_up_a_look(work):
+    """Each with hundreds of names; and what is private stays so."""
+    needs_lists(work)
+    source = work + "/source"
+    os.mkdir(source, 0o755)
+    folder = source + "/a.b2frame"
+    samples.write_sparse_frame(folder, DATA, CHUNK)
+    # The most that a file system of small blocks keeps.
+    names = range(100000, 100500)
+    lists = [acl("u::6 " + " ".join(f"u:{name}:{4 + (name + odd) % 2 * 2}"
+                                    for name in names) +
+                 " g::4 m::6 o::4") for odd in (0, 1)]
+    os.chmod(folder + "/00000002.chunk", 0o600)
+    for number in range(16000):
+        part = f"{folder}/{number + 100:08X}.chunk"
+        harness.write(part, b"")
+        try:
+            os.setxattr(part, ACCESS, lists[number % 2])
+        except OSError as error:
+            raise harness.Skip("no lists so long here") from error
+    with Mount(work, source, "-o", "allow_other") as mount:
+        before = cpu_seconds(mount.process.pid)
+        os.stat(mount.path("a.b2frame"))
+        spent = cpu_seconds(mount.process.pid) - before
+        print(f"# a look took {spent:.2f} s of computing")
+        assert spent < 1.5, spent
+        shown = mount.path("a.b2frame/chunks/0000000002")
+        assert as_user(NOBODY, lambda: harness.read(shown)) != 0
+
+
 def a_plain_file_keeps_its_attributes(work):
     harness.needs_root()
     source = work + "/source"
@@ -592,6 +629,7 @@ if __name__ == "__main__":
         folders_of_containers_may_be_entered_by_readers,
         rights_that_change_are_followed,
         a_chunk_that_became_private_is_not_read,
+        thousands_of_long_lists_do_not_hold_up_a_look,
         a_plain_file_keeps_its_attributes,
         a_folder_that_is_no_container_has_its_own_time,
         a_part_that_is_a_symlink_is_not_followed,
