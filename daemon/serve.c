@@ -106,6 +106,37 @@ static void count_request(const struct fuse_buf *buf)
 	counters_request(buf->flags & FUSE_BUF_IS_FD ? 0 : head->opcode);
 }
 
+/* Not if it is gone, or covered by another's mount. */
+static bool is_mounted(const struct serve *serve)
+{
+	struct mount_entry entry;
+
+	return mount_find(serve->daemon->mountpoint, &entry) &&
+	       entry.major == serve->major && entry.minor == serve->minor &&
+	       (!serve->mount_id || entry.id == serve->mount_id) &&
+	       (!serve->unique_id || serve->unique_id ==
+		mount_unique_id(serve->daemon->mountpoint));
+}
+
+/* Unmounts, and ends whatever is under way. */
+_Noreturn static void leave_at_once(struct serve *serve)
+{
+	char reason[SAID_CAP];
+
+	if (is_mounted(serve))
+		mount_detach(serve->daemon->mountpoint, true, reason,
+			     sizeof(reason));
+	_exit(EXIT_FAILURE);
+}
+
+/* Storage that does not answer holds a worker for good. */
+_Noreturn static void give_up(struct serve *serve)
+{
+	log_msg(LEVEL_ERR, "some reads do not come to an end: ends without "
+		"them");
+	leave_at_once(serve);
+}
+
 static void *work(void *arg)
 {
 	struct serve *serve = arg;
@@ -116,8 +147,9 @@ static void *work(void *arg)
 
 	counters_thread_init();
 	if (reply_thread_init(true) || work_thread_init(daemon)) {
-		log_msg(LEVEL_ERR, "no memory for a worker's buffers");
-		fuse_session_exit(daemon->session);
+		/* Whoever asked already would wait for ever. */
+		log_msg(LEVEL_ERR, "no memory for a worker's buffers: ends");
+		leave_at_once(serve);
 	}
 	while (!fuse_session_exited(daemon->session)) {
 		len = fuse_session_receive_buf(daemon->session, &buf);
@@ -236,31 +268,6 @@ static int make_session(struct daemon *daemon, const char *source)
 	fuse_session_destroy(daemon->session);
 	daemon->session = NULL;
 	return -1;
-}
-
-/* Not if it is gone, or covered by another's mount. */
-static bool is_mounted(const struct serve *serve)
-{
-	struct mount_entry entry;
-
-	return mount_find(serve->daemon->mountpoint, &entry) &&
-	       entry.major == serve->major && entry.minor == serve->minor &&
-	       (!serve->mount_id || entry.id == serve->mount_id) &&
-	       (!serve->unique_id || serve->unique_id ==
-		mount_unique_id(serve->daemon->mountpoint));
-}
-
-/* Storage that does not answer holds a worker for good. */
-static void give_up(struct serve *serve)
-{
-	char reason[SAID_CAP];
-
-	log_msg(LEVEL_ERR, "some reads do not come to an end: ends without "
-		"them");
-	if (is_mounted(serve))
-		mount_detach(serve->daemon->mountpoint, true, reason,
-			     sizeof(reason));
-	_exit(EXIT_FAILURE);
 }
 
 /* Workers may sleep in a read that nothing ends: interrupt them. */

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,6 +30,8 @@
 #include <unistd.h>
 
 #define ERROR_CAP 2048
+#define LEAST_MEMORY (1 << 20)
+#define THREAD_MEMORY (32 << 10)	/* buffers of one thread */
 #define MAX_IDLE_FRAMES 256
 #define MAX_DIRS 1024
 #define OWN_FILES 12	/* the device, the source, the log, signals ... */
@@ -236,6 +239,21 @@ static uint64_t count_threads(struct bloscfs *fs)
 	return stats.threads;
 }
 
+/* Without room for its threads' buffers a mount would answer nobody. */
+static enum exit_code check_memory(const struct daemon *daemon)
+{
+	struct bloscfs_stats stats = { .size = sizeof(stats) };
+	uint64_t least = LEAST_MEMORY + daemon->n_threads * THREAD_MEMORY;
+
+	bloscfs_stats_get(daemon->fs, &stats);
+	if (!stats.memory_budget || stats.memory_budget >= least)
+		return EXIT_OK;
+	return fail(EXIT_USAGE, "max_memory is %" PRIu64 " bytes, where %"
+		    PRIu64 " threads need %" PRIu64 " at least; give more "
+		    "memory or fewer threads", stats.memory_budget,
+		    daemon->n_threads, least);
+}
+
 /* All but the mount itself, cheapest and most likely faults first. */
 static enum exit_code prepare(struct daemon *daemon)
 {
@@ -243,6 +261,10 @@ static enum exit_code prepare(struct daemon *daemon)
 	size_t max_idle = share_descriptors(daemon);
 	enum exit_code code = make_library(daemon);
 
+	if (daemon->fs)
+		daemon->n_threads = count_threads(daemon->fs);
+	if (!code)
+		code = check_memory(daemon);
 	if (!code)
 		code = open_log(opts);
 	if (!code)
@@ -251,8 +273,6 @@ static enum exit_code prepare(struct daemon *daemon)
 		code = open_root(daemon, max_idle, opts->words[0]);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
-	if (daemon->fs)
-		daemon->n_threads = count_threads(daemon->fs);
 	if (opts->attr_timeout >= 0)
 		daemon->timeout = opts->attr_timeout;
 	else
