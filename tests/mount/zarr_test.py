@@ -110,6 +110,13 @@ def version_to_read(store):
     return {"zarr_format": 2} if re.fullmatch(r"r\d+", name) else {}
 
 
+def is_beyond_zarr(store):
+    """zarr-python 3.0 opens no array of records, of nobody."""
+    if not zarr.__version__.startswith("3.0."):
+        return False
+    return isinstance(json.loads(read(store + "/.zarray"))["dtype"], list)
+
+
 def check_array(folder):
     """All ways to the same array; True if there was one to compare."""
     store = folder + "/zarr"
@@ -118,7 +125,7 @@ def check_array(folder):
     equal(sorted(info["zarr"]), ["v2", "v3"], "info.json of " + folder)
     equal(info["zarr"]["v3"] is True, os.path.exists(store + "/zarr.json"),
           "version 3 of " + folder)
-    if wanted is None:
+    if wanted is None or is_beyond_zarr(store):
         return False
     more = version_to_read(store)
     array = zarr.open(store, mode="r", **more)
@@ -303,16 +310,26 @@ def gdal_reads_stores_of_others(work):
     names = [name for name in write_stores(source, wanted)
              if name.startswith(("lz4.", "lz4-nested", "v3"))]
     with Mount(work, source) as mount:
+        compared = 0
         for name in names:
-            told = []
-            for i, top in enumerate((source, mount.point)):
-                subprocess.run(
-                    ["gdal_translate", "-q", "-of", "ENVI",
-                     f'ZARR:"{top}/{name}"', f"{work}/{name}.{i}.bin"],
-                    check=True, timeout=60)
-                told.append(read(f"{work}/{name}.{i}.bin"))
-            equal(told[1], told[0], name)
-            equal(told[1], wanted.tobytes(), name)
+            # GDAL of some years does not know each codec of version 3: what
+            # it cannot read where it lies it cannot read here either.
+            ends = [translate(f"{top}/{name}", f"{work}/{name}.{i}.bin")
+                    for i, top in enumerate((source, mount.point))]
+            equal(ends[1] == 0, ends[0] == 0, "read of " + name)
+            if ends[0] == 0:
+                compared += 1
+                for i in range(2):
+                    equal(read(f"{work}/{name}.{i}.bin"), wanted.tobytes(),
+                          name)
+        assert compared >= 2, compared
+
+
+def translate(store, target):
+    """The exit status of GDAL that copies an array of Zarr."""
+    return subprocess.run(
+        ["gdal_translate", "-q", "-of", "ENVI", f'ZARR:"{store}"', target],
+        check=False, timeout=60).returncode
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
