@@ -9,9 +9,9 @@
 #define FUSE_USE_VERSION 35
 
 #include "bloscfs.h"
-#include "frames.h"
+#include "tree/containers.h"
 #include "opts.h"
-#include "srctree.h"
+#include "tree/source.h"
 
 #include <fuse_lowlevel.h>
 #include <time.h>
@@ -34,13 +34,13 @@ struct daemon {
 	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;
 	time_t started;			/* of the mount */
-	struct work *work;		/* turns (work.h) */
+	struct work *work;		/* turns (ops/work.h) */
 	unsigned max_workers;		/* as descriptors allow */
 	unsigned max_dirs;		/* folders open between requests */
 	atomic_uint n_dirs;
 };
 
-/* The operations (ops.c); userdata is the struct daemon. */
+/* The operations (ops/ops.c); userdata is the struct daemon. */
 extern const struct fuse_lowlevel_ops daemon_ops;
 
 #endif

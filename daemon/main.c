@@ -2,12 +2,12 @@
 /*
  * main.c - bloscfs, the program: what the command line asks for.
  */
-#include "check.h"
-#include "info.h"
-#include "nested.h"
+#include "check/check.h"
+#include "check/info.h"
+#include "tree/nested.h"
 #include "opts.h"
-#include "start.h"
-#include "unmount.h"
+#include "mount/start.h"
+#include "mount/unmount.h"
 
 #include <fcntl.h>
 #include <string.h>

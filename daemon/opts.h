@@ -6,8 +6,8 @@
 #ifndef BFS_DAEMON_OPTS_H
 #define BFS_DAEMON_OPTS_H
 
-#include "choice.h"
-#include "log.h"
+#include "tree/choice.h"
+#include "log/log.h"
 
 #include <stdbool.h>
 #include <stddef.h>

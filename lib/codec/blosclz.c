@@ -16,8 +16,8 @@
  */
 #include "codec/codec.h"
 
-#include "bytes.h"
-#include "cpu.h"
+#include "base/bytes.h"
+#include "base/cpu.h"
 
 #ifdef BFS_X86
 #include <immintrin.h>

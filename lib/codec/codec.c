@@ -7,7 +7,7 @@
  */
 #include "codec/codec.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 

@@ -6,10 +6,10 @@
  * blind to chunks, filters and I/O, allocates nothing per call beyond its
  * own state, and trusts nothing in the stream. See docs/formats/codecs.md.
  */
-#ifndef BFS_CODEC_H
-#define BFS_CODEC_H
+#ifndef BFS_CODEC_CODEC_H
+#define BFS_CODEC_CODEC_H
 
-#include "err.h"
+#include "base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

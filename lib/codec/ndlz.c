@@ -10,7 +10,7 @@
  */
 #include "codec/codec.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #define HEADER_LEN 9
 #define MAX_SIDE 8

@@ -16,8 +16,8 @@
 
 #ifdef BFS_HAVE_ZFP
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 /* What writers make streams of, in bytes. The library here may have been
  * built for smaller words, which differ only in where a stream ends. */

@@ -5,8 +5,8 @@
  * A stream is bare: type, shape and parameter come from the frame and from
  * the chunk's header. Without BFS_HAVE_ZFP nothing is declared here.
  */
-#ifndef BFS_ZFP_H
-#define BFS_ZFP_H
+#ifndef BFS_CODEC_ZFP_H
+#define BFS_CODEC_ZFP_H
 
 #include "codec/codec.h"
 

@@ -8,7 +8,7 @@
 
 #ifdef BFS_HAVE_ZFP
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 static void set_mode(zfp_stream *zfp, const struct bfs_codec_job *job)
 {

@@ -12,7 +12,7 @@
 #ifdef BFS_HAVE_LIBDEFLATE
 #include <libdeflate.h>
 #else
-#include "mem.h"
+#include "base/mem.h"
 
 #include <limits.h>
 #define ZLIB_CONST

@@ -13,8 +13,8 @@
 #define ZSTD_STATIC_LINKING_ONLY
 #include "codec/codec.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 #include <stdbool.h>
 #include <zstd.h>

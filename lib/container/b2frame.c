@@ -8,12 +8,12 @@
  */
 #include "container/b2frame.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/embed.h"
 #include "container/index.h"
 #include "container/metajson.h"
 #include "container/metatable.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
  * b2frame.h - opening a current frame, for the two rows that have one: the
  * contiguous file and the index file of a sparse directory.
  */
-#ifndef BFS_B2FRAME_H
-#define BFS_B2FRAME_H
+#ifndef BFS_CONTAINER_B2FRAME_H
+#define BFS_CONTAINER_B2FRAME_H
 
 #include "container/container.h"
-#include "err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 

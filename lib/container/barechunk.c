@@ -11,9 +11,9 @@
 #include "container/container.h"
 #include "container/foreign.h"
 
-#include "bytes.h"
-#include "mem.h"
-#include "moment.h"
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/moment.h"
 
 #include <inttypes.h>
 #include <stdio.h>

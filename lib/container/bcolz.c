@@ -11,10 +11,10 @@
 #include "container/metajson.h"
 #include "container/openfiles.h"
 
-#include "bytes.h"
-#include "dtype.h"
-#include "mem.h"
-#include "moment.h"
+#include "base/bytes.h"
+#include "text/dtype.h"
+#include "base/mem.h"
+#include "base/moment.h"
 #include "source/below.h"
 
 #include <errno.h>

@@ -10,10 +10,10 @@
  */
 #include "container/bloscpack.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/metajson.h"
 #include "container/tiling.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,12 +2,12 @@
 /*
  * bloscpack.h - what the files of the Bloscpack row share.
  */
-#ifndef BFS_BLOSCPACK_H
-#define BFS_BLOSCPACK_H
+#ifndef BFS_CONTAINER_BLOSCPACK_H
+#define BFS_CONTAINER_BLOSCPACK_H
 
 #include "container/container.h"
-#include "digest.h"
-#include "err.h"
+#include "base/digest.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

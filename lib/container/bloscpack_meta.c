@@ -7,10 +7,10 @@
  */
 #include "container/bloscpack.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "codec/codec.h"
 #include "container/metajson.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 

@@ -8,7 +8,7 @@
  */
 #include "container/chainend.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <inttypes.h>
 

@@ -3,11 +3,11 @@
  * chainend.h - what lies behind a chain of chunks that does not reach the
  * end of its file: bytes of nobody, or more chunks.
  */
-#ifndef BFS_CHAINEND_H
-#define BFS_CHAINEND_H
+#ifndef BFS_CONTAINER_CHAINEND_H
+#define BFS_CONTAINER_CHAINEND_H
 
-#include "chunk.h"
-#include "err.h"
+#include "chunk/plan.h"
+#include "base/err.h"
 #include "source/source.h"
 
 #include <stdint.h>

@@ -5,12 +5,12 @@
  */
 #include "container/container.h"
 
-#include "bytes.h"
-#include "call.h"
+#include "base/bytes.h"
+#include "base/call.h"
 #include "container/index.h"
 #include "container/nametree.h"
-#include "mem.h"
-#include "moment.h"
+#include "base/mem.h"
+#include "base/moment.h"
 #include "source/sweep.h"
 
 #include <errno.h>

@@ -7,13 +7,13 @@
  * decodes nothing but its own index. Immutable after opening, except for the
  * index and the sizes of variable chunks, which guard themselves.
  */
-#ifndef BFS_CONTAINER_H
-#define BFS_CONTAINER_H
+#ifndef BFS_CONTAINER_CONTAINER_H
+#define BFS_CONTAINER_CONTAINER_H
 
-#include "chunk.h"
+#include "chunk/plan.h"
 #include "container/kind.h"
 #include "container/parts.h"
-#include "err.h"
+#include "base/err.h"
 #include "source/source.h"
 
 #include <pthread.h>

@@ -9,11 +9,11 @@
  */
 #include "container/container.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/b2frame.h"
 #include "container/index.h"
 #include "container/metatable.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,10 +8,10 @@
  */
 #include "container/embed.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/metajson.h"
 #include "container/nametree.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 

@@ -3,11 +3,11 @@
  * embed.h - the embed store of python-blosc2: a frame whose decoded bytes
  * are a heap of frames, found by keys in one of its metalayers.
  */
-#ifndef BFS_EMBED_H
-#define BFS_EMBED_H
+#ifndef BFS_CONTAINER_EMBED_H
+#define BFS_CONTAINER_EMBED_H
 
 #include "container/container.h"
-#include "err.h"
+#include "base/err.h"
 
 /* Looks for the store's metalayers in an opened frame; if they are there,
  * fills frame->members and frame->tree. What does not hold is blamed. */

@@ -7,9 +7,9 @@
  */
 #include "container/foreign.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/container.h"
-#include "mem.h"
+#include "base/mem.h"
 #include "source/source.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
  * foreign.h - stores of other systems, whose files may be Blosc chunks, and
  * what a file's name says that it is.
  */
-#ifndef BFS_FOREIGN_H
-#define BFS_FOREIGN_H
+#ifndef BFS_CONTAINER_FOREIGN_H
+#define BFS_CONTAINER_FOREIGN_H
 
-#include "err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,9 +9,9 @@
  */
 #include "container/index.h"
 
-#include "bytes.h"
-#include "call.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/call.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <pthread.h>

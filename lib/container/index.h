@@ -3,12 +3,12 @@
  * index.h - the index of a frame: a chunk of 64-bit entries, decoded by its
  * own blocks when they are touched and never expanded whole.
  */
-#ifndef BFS_INDEX_H
-#define BFS_INDEX_H
+#ifndef BFS_CONTAINER_INDEX_H
+#define BFS_CONTAINER_INDEX_H
 
-#include "chunk.h"
+#include "chunk/plan.h"
 #include "container/container.h"
-#include "err.h"
+#include "base/err.h"
 #include "source/source.h"
 
 #include <stdint.h>

@@ -6,7 +6,7 @@
  */
 #include "container/kind.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/container.h"
 #include "container/metajson.h"
 

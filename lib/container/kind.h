@@ -3,11 +3,11 @@
  * kind.h - what an opened container is, beyond its format; and frames whose
  * chunks are not there: recipes of python-blosc2, and caches of other arrays.
  */
-#ifndef BFS_KIND_H
-#define BFS_KIND_H
+#ifndef BFS_CONTAINER_KIND_H
+#define BFS_CONTAINER_KIND_H
 
-#include "chunk.h"
-#include "err.h"
+#include "chunk/plan.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,11 +5,11 @@
  */
 #include "container/metajson.h"
 
-#include "bytes.h"
-#include "dtype.h"
-#include "json.h"
-#include "mem.h"
-#include "msgpack.h"
+#include "base/bytes.h"
+#include "text/dtype.h"
+#include "text/json.h"
+#include "base/mem.h"
+#include "text/msgpack.h"
 
 #include <inttypes.h>
 

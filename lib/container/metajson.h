@@ -3,12 +3,12 @@
  * metajson.h - what a container needs to know from its own metadata, be it
  * MessagePack or JSON, as one kind of tree.
  */
-#ifndef BFS_METAJSON_H
-#define BFS_METAJSON_H
+#ifndef BFS_CONTAINER_METAJSON_H
+#define BFS_CONTAINER_METAJSON_H
 
 #include "container/container.h"
-#include "err.h"
-#include "json_read.h"
+#include "base/err.h"
+#include "text/json_read.h"
 
 /* The metalayer of that name, or NULL. */
 const struct bfs_meta *bfs_meta_find(const struct bfs_meta *metas, size_t n,

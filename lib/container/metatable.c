@@ -7,10 +7,10 @@
  */
 #include "container/metatable.h"
 
-#include "bytes.h"
-#include "json.h"
-#include "mem.h"
-#include "msgpack.h"
+#include "base/bytes.h"
+#include "text/json.h"
+#include "base/mem.h"
+#include "text/msgpack.h"
 
 #include <inttypes.h>
 

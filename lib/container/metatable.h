@@ -3,11 +3,11 @@
  * metatable.h - the tables of metalayers in a frame's header and trailer,
  * and the array metalayer in particular.
  */
-#ifndef BFS_METATABLE_H
-#define BFS_METATABLE_H
+#ifndef BFS_CONTAINER_METATABLE_H
+#define BFS_CONTAINER_METATABLE_H
 
 #include "container/container.h"
-#include "err.h"
+#include "base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  */
 #include "container/nametree.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  * Immutable once built. Children of a node lie side by side, sorted by name,
  * so that a directory lists in constant time per entry.
  */
-#ifndef BFS_NAMETREE_H
-#define BFS_NAMETREE_H
+#ifndef BFS_CONTAINER_NAMETREE_H
+#define BFS_CONTAINER_NAMETREE_H
 
-#include "err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

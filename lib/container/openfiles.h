@@ -2,10 +2,10 @@
 /*
  * openfiles.h - the few chunk files that a directory container keeps open.
  */
-#ifndef BFS_OPENFILES_H
-#define BFS_OPENFILES_H
+#ifndef BFS_CONTAINER_OPENFILES_H
+#define BFS_CONTAINER_OPENFILES_H
 
-#include "err.h"
+#include "base/err.h"
 #include "source/source.h"
 
 #include <pthread.h>

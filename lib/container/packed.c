@@ -9,8 +9,8 @@
  */
 #include "container/container.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -3,11 +3,11 @@
  * parts.h - what an opened container is made of: places of chunks,
  * metalayers, the array metalayer, members. Plain values of container.h.
  */
-#ifndef BFS_PARTS_H
-#define BFS_PARTS_H
+#ifndef BFS_CONTAINER_PARTS_H
+#define BFS_CONTAINER_PARTS_H
 
-#include "chunk.h"
-#include "err.h"
+#include "chunk/plan.h"
+#include "base/err.h"
 #include "source/source.h"
 
 #include <stdbool.h>

@@ -9,9 +9,9 @@
  */
 #include "container/places.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/index.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  * places.h - whether the index of a frame names each chunk in its place: an
  * entry that names another one's chunk makes the joined bytes others.
  */
-#ifndef BFS_PLACES_H
-#define BFS_PLACES_H
+#ifndef BFS_CONTAINER_PLACES_H
+#define BFS_CONTAINER_PLACES_H
 
 #include "container/container.h"
-#include "err.h"
+#include "base/err.h"
 
 /* CORRUPT where two entries name one place while stored bytes are named by
  * none (docs/errata.md, frames). Looks at the index once and keeps what it

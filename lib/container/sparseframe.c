@@ -11,8 +11,8 @@
 #include "container/index.h"
 #include "container/openfiles.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 #include "source/below.h"
 
 #include <inttypes.h>

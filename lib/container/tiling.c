@@ -4,8 +4,8 @@
  */
 #include "container/tiling.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

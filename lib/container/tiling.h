@@ -4,10 +4,10 @@
  * twice, none left out. Pieces come in any order; those that come in order
  * cost nothing.
  */
-#ifndef BFS_TILING_H
-#define BFS_TILING_H
+#ifndef BFS_CONTAINER_TILING_H
+#define BFS_CONTAINER_TILING_H
 
-#include "err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

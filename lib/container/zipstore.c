@@ -9,9 +9,9 @@
  */
 #include "container/container.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/nametree.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

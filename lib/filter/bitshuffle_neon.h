@@ -8,8 +8,8 @@
  * become 8n bytes of the plane; n is a multiple of 16. Planes lie 8 * row_len
  * apart in src, and 8n apart in dst.
  */
-#ifndef BFS_BITSHUFFLE_NEON_H
-#define BFS_BITSHUFFLE_NEON_H
+#ifndef BFS_FILTER_BITSHUFFLE_NEON_H
+#define BFS_FILTER_BITSHUFFLE_NEON_H
 
 #include "filter/zip_neon.h"
 

@@ -8,8 +8,8 @@
  * become 8n bytes of the plane; n is a multiple of the vector's length.
  * Planes lie 8 * row_len apart in src, and 8n apart in dst.
  */
-#ifndef BFS_BITSHUFFLE_X86_H
-#define BFS_BITSHUFFLE_X86_H
+#ifndef BFS_FILTER_BITSHUFFLE_X86_H
+#define BFS_FILTER_BITSHUFFLE_X86_H
 
 #include "filter/dense_x86.h"
 #include "filter/zip_x86.h"

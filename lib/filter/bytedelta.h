@@ -2,8 +2,8 @@
 /*
  * bytedelta.h - what both ids of BYTEDELTA share. Private to this room.
  */
-#ifndef BFS_BYTEDELTA_H
-#define BFS_BYTEDELTA_H
+#ifndef BFS_FILTER_BYTEDELTA_H
+#define BFS_FILTER_BYTEDELTA_H
 
 #include "filter/filter.h"
 

@@ -8,10 +8,10 @@
  * holds the last element before it in every element; only one operation on
  * that depends on the vector before.
  */
-#ifndef BFS_DELTA_NEON_H
-#define BFS_DELTA_NEON_H
+#ifndef BFS_FILTER_DELTA_NEON_H
+#define BFS_FILTER_DELTA_NEON_H
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 #ifdef BFS_ARM64
 #include <arm_neon.h>

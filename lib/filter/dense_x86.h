@@ -10,8 +10,8 @@
  * be summed up (bytedelta), or the elements XORed with those of a reference
  * (delta): either saves a pass over the whole block.
  */
-#ifndef BFS_DENSE_X86_H
-#define BFS_DENSE_X86_H
+#ifndef BFS_FILTER_DENSE_X86_H
+#define BFS_FILTER_DENSE_X86_H
 
 #include "filter/shuffle.h"
 #include "filter/zip_x86.h"

@@ -6,11 +6,11 @@
  * undoing direction exists. Scalar code is the specification; variants are
  * chosen by CPU level. See docs/formats/filters.md.
  */
-#ifndef BFS_FILTER_H
-#define BFS_FILTER_H
+#ifndef BFS_FILTER_FILTER_H
+#define BFS_FILTER_FILTER_H
 
-#include "cpu.h"
-#include "err.h"
+#include "base/cpu.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
  */
 #include "filter/ndcell.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 /* Length of the block by its shape; 0: it has none that is sound. */
 static uint64_t shape_len(const struct bfs_filter_job *job)

@@ -2,8 +2,8 @@
 /*
  * ndcell.h - what NDCELL and NDMEAN share: a block stored cell by cell.
  */
-#ifndef BFS_NDCELL_H
-#define BFS_NDCELL_H
+#ifndef BFS_FILTER_NDCELL_H
+#define BFS_FILTER_NDCELL_H
 
 #include "filter/filter.h"
 

@@ -8,7 +8,7 @@
  */
 #include "filter/ndcell.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <inttypes.h>
 

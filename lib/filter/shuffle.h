@@ -6,10 +6,10 @@
  * Byte k of element i comes from byte i of plane k. Nothing outside the
  * planes is read, nothing outside the elements is written.
  */
-#ifndef BFS_SHUFFLE_H
-#define BFS_SHUFFLE_H
+#ifndef BFS_FILTER_SHUFFLE_H
+#define BFS_FILTER_SHUFFLE_H
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 #include <stdbool.h>
 #include <stddef.h>

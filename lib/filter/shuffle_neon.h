@@ -10,8 +10,8 @@
  * buffer. Elements that do not fill a step are done by a step that starts
  * earlier and does some of them again.
  */
-#ifndef BFS_SHUFFLE_NEON_H
-#define BFS_SHUFFLE_NEON_H
+#ifndef BFS_FILTER_SHUFFLE_NEON_H
+#define BFS_FILTER_SHUFFLE_NEON_H
 
 #include "filter/shuffle.h"
 #include "filter/zip_neon.h"

@@ -5,7 +5,7 @@
  */
 #include "filter/shuffle.h"
 
-#include "cpu.h"
+#include "base/cpu.h"
 #include "filter/dense_x86.h"
 #include "filter/shuffle_neon.h"
 #include "filter/shuffle_x86.h"

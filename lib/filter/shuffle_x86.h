@@ -9,8 +9,8 @@
  * that do not fill a step are done by a step that starts earlier and does
  * some of them again.
  */
-#ifndef BFS_SHUFFLE_X86_H
-#define BFS_SHUFFLE_X86_H
+#ifndef BFS_FILTER_SHUFFLE_X86_H
+#define BFS_FILTER_SHUFFLE_X86_H
 
 #include "filter/shuffle.h"
 #include "filter/zip_x86.h"

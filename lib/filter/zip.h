@@ -9,10 +9,10 @@
  * is a constant wherever these are called, so all loops vanish. No array is
  * written twice: that is what lets compilers keep them all in registers.
  */
-#ifndef BFS_ZIP_H
-#define BFS_ZIP_H
+#ifndef BFS_FILTER_ZIP_H
+#define BFS_FILTER_ZIP_H
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 /* name(x, y, n): the n vectors of x become y. `target` may be empty. */
 #define BFS_DEFINE_ZIP(name, target, vector, unpack_lo, unpack_hi)           \

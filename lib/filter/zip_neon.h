@@ -3,8 +3,8 @@
  * zip_neon.h - zipping with NEON; see zip.h. Every AArch64 CPU has it, so
  * that functions need no target of their own.
  */
-#ifndef BFS_ZIP_NEON_H
-#define BFS_ZIP_NEON_H
+#ifndef BFS_FILTER_ZIP_NEON_H
+#define BFS_FILTER_ZIP_NEON_H
 
 #include "filter/zip.h"
 

@@ -2,8 +2,8 @@
 /*
  * zip_x86.h - zipping with SSE2, AVX2 and AVX-512; see zip.h.
  */
-#ifndef BFS_ZIP_X86_H
-#define BFS_ZIP_X86_H
+#ifndef BFS_FILTER_ZIP_X86_H
+#define BFS_FILTER_ZIP_X86_H
 
 #include "filter/zip.h"
 

@@ -5,7 +5,7 @@
  */
 #include "source/below.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,10 +3,10 @@
  * below.h - files below a directory that are closed and opened again as
  * descriptors are scarce.
  */
-#ifndef BFS_BELOW_H
-#define BFS_BELOW_H
+#ifndef BFS_SOURCE_BELOW_H
+#define BFS_SOURCE_BELOW_H
 
-#include "err.h"
+#include "base/err.h"
 #include "source/fds.h"
 #include "source/source.h"
 

@@ -8,7 +8,7 @@
  */
 #include "source/fds.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

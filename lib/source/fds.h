@@ -8,10 +8,10 @@
  * taken. That of a file without a name is kept: there is no second way to it.
  * All calls may run at once; no system call is made under a lock.
  */
-#ifndef BFS_FDS_H
-#define BFS_FDS_H
+#ifndef BFS_SOURCE_FDS_H
+#define BFS_SOURCE_FDS_H
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 #include <stdbool.h>
 #include <stddef.h>

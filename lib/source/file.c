@@ -5,9 +5,9 @@
  */
 #include "source/source.h"
 
-#include "bytes.h"
-#include "call.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/call.h"
+#include "base/mem.h"
 #include "source/fds.h"
 
 #include <errno.h>

@@ -6,10 +6,10 @@
  * threads at once. It never changes its length: a file that shrinks gives
  * TRUNCATED or CHANGED, never other bytes silently.
  */
-#ifndef BFS_SOURCE_H
-#define BFS_SOURCE_H
+#ifndef BFS_SOURCE_SOURCE_H
+#define BFS_SOURCE_SOURCE_H
 
-#include "err.h"
+#include "base/err.h"
 #include "source/fds.h"
 
 #include <stdbool.h>

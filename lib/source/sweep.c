@@ -7,8 +7,8 @@
  */
 #include "source/sweep.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 #define N_WINDOWS 3
 #define FIRST_LEN 512u

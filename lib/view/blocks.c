@@ -3,7 +3,7 @@
  * blocks.c - blocks/N/K: block K of chunk N, decompressed. A chunk whose
  * header does not hold has an empty directory that cannot be opened.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "view/file.h"
 #include "view/numbers.h"
 #include "view/view.h"

@@ -3,11 +3,11 @@
  * chunkfacts.h - what index and header tell about one chunk, without a byte
  * of it decoded: for attributes, the table and the map of chunks.
  */
-#ifndef BFS_CHUNKFACTS_H
-#define BFS_CHUNKFACTS_H
+#ifndef BFS_VIEW_CHUNKFACTS_H
+#define BFS_VIEW_CHUNKFACTS_H
 
 #include "container/container.h"
-#include "err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

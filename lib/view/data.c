@@ -5,8 +5,8 @@
  * An array's items in C order without padding, or all chunks joined. Also
  * tells which of its bytes are holes.
  */
-#include "bytes.h"
-#include "moment.h"
+#include "base/bytes.h"
+#include "base/moment.h"
 #include "view/file.h"
 #include "view/holes.h"
 #include "view/numbers.h"

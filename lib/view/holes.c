@@ -8,7 +8,7 @@
  */
 #include "view/holes.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/index.h"
 
 /* The entries that are looked at, and the run that begins at n. */

@@ -3,11 +3,11 @@
  * holes.h - which chunks of a frame read as zeros without being stored, told
  * by its index alone and in windows.
  */
-#ifndef BFS_HOLES_H
-#define BFS_HOLES_H
+#ifndef BFS_VIEW_HOLES_H
+#define BFS_VIEW_HOLES_H
 
-#include "array.h"
-#include "err.h"
+#include "array/array.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,14 +6,14 @@
  * From headers and the index alone. What a chunk's header says goes before
  * the frame's defaults. The text stays below 64 KiB whatever the file holds.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "codec/codec.h"
 #include "filter/filter.h"
-#include "json.h"
-#include "moment.h"
+#include "text/json.h"
+#include "base/moment.h"
 #include "view/file.h"
 #include "view/view.h"
-#include "view/zarr.h"
+#include "view/zarr/zarr.h"
 
 #include <stdio.h>
 #include <string.h>

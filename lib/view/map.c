@@ -11,10 +11,10 @@
  * that the size is known from the number of chunks alone. All words in it are
  * ours: nothing needs escaping.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "codec/codec.h"
 #include "filter/filter.h"
-#include "mem.h"
+#include "base/mem.h"
 #include "view/chunkfacts.h"
 #include "view/file.h"
 #include "view/view.h"

@@ -4,13 +4,13 @@
  * own directory, keys of an embed store below tree/.
  *
  * A member that is a container becomes a directory of its own; that is
- * tree.c's business, which asks here for its bytes.
+ * nesting.c's business, which asks here for its bytes.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/nametree.h"
-#include "moment.h"
+#include "base/moment.h"
 #include "view/file.h"
-#include "view/tree.h"
+#include "view/nesting.h"
 #include "view/view.h"
 
 #include <stdatomic.h>

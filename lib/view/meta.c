@@ -6,11 +6,11 @@
  * The folders are always there. The JSON texts are bounded, whatever the
  * file holds, and never show what opens other people's doors.
  */
-#include "bytes.h"
-#include "chunk.h"
-#include "json.h"
-#include "mem.h"
-#include "msgpack.h"
+#include "base/bytes.h"
+#include "chunk/plan.h"
+#include "text/json.h"
+#include "base/mem.h"
+#include "text/msgpack.h"
 #include "view/file.h"
 #include "view/view.h"
 

@@ -5,8 +5,8 @@
  * Only for frames that are sound arrays. An array of Python objects or of
  * items without bytes has none, because no header can describe its bytes.
  */
-#include "bytes.h"
-#include "dtype.h"
+#include "base/bytes.h"
+#include "text/dtype.h"
 #include "view/file.h"
 #include "view/view.h"
 

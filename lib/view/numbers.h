@@ -3,8 +3,8 @@
  * numbers.h - numbers as file names (ten decimal digits at least, no more
  * than needed), and folders that hold one file or folder per chunk.
  */
-#ifndef BFS_NUMBERS_H
-#define BFS_NUMBERS_H
+#ifndef BFS_VIEW_NUMBERS_H
+#define BFS_VIEW_NUMBERS_H
 
 #include "view/view.h"
 

@@ -6,7 +6,7 @@
  * 128 bytes each: a line of names, then chunk after chunk. Fields are set
  * flush right and separated by tabs; what is not known is "-".
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "codec/codec.h"
 #include "filter/filter.h"
 #include "view/chunkfacts.h"

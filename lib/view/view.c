@@ -8,12 +8,12 @@
  */
 #include "view/view.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/nametree.h"
-#include "mem.h"
-#include "moment.h"
+#include "base/mem.h"
+#include "base/moment.h"
 #include "view/file.h"
-#include "view/zarr.h"
+#include "view/zarr/zarr.h"
 
 #include <stdio.h>
 #include <stdlib.h>

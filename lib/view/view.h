@@ -9,11 +9,11 @@
  * and caching is array's.
  * See docs/architecture.md and the manual's list of entries.
  */
-#ifndef BFS_VIEW_H
-#define BFS_VIEW_H
+#ifndef BFS_VIEW_VIEW_H
+#define BFS_VIEW_VIEW_H
 
-#include "array.h"
-#include "err.h"
+#include "array/array.h"
+#include "base/err.h"
 
 #include <pthread.h>
 #include <stdbool.h>

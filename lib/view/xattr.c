@@ -5,10 +5,10 @@
  */
 #include "view/xattr.h"
 
-#include "bytes.h"
-#include "json.h"
-#include "json_read.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "text/json.h"
+#include "text/json_read.h"
+#include "base/mem.h"
 #include "view/chunkfacts.h"
 #include "view/file.h"
 

@@ -3,8 +3,8 @@
  * xattr.h - facts of a container and of its chunks as extended attributes:
  * few and short, from headers alone.
  */
-#ifndef BFS_XATTR_H
-#define BFS_XATTR_H
+#ifndef BFS_VIEW_XATTR_H
+#define BFS_VIEW_XATTR_H
 
 #include "view/view.h"
 

@@ -7,7 +7,7 @@
  * them: planned by bfs_chunk_open, then bfs_chunk_decode with working memory
  * that each thread keeps.
  */
-#include "chunk.h"
+#include "chunk/plan.h"
 
 __attribute__((visibility("default")))
 int bench_decode(const void *chunk, int32_t size, void *dest, int32_t destsize);

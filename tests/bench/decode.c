@@ -21,8 +21,8 @@
  */
 #include "bench.h"
 
-#include "bytes.h"
-#include "chunk.h"
+#include "base/bytes.h"
+#include "chunk/plan.h"
 #include "support/build.h"
 
 #include <math.h>

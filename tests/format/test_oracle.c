@@ -10,9 +10,9 @@
  */
 #include "container/container.h"
 
-#include "bytes.h"
-#include "mem.h"
-#include "nd.h"
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "array/nd.h"
 #include "support/decode.h"
 #include "support/manifest.h"
 #include "support/oracle.h"

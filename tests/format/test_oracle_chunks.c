@@ -10,7 +10,7 @@
  */
 #include "container/container.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "support/decode.h"
 #include "support/manifest.h"
 #include "support/oracle.h"

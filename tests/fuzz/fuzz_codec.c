@@ -9,7 +9,7 @@
  */
 #include "codec/codec.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
  * The first byte picks the name that the bytes come under. What stat says
  * must be what can be read, byte for byte; reading twice must give the same.
  */
-#include "bytes.h"
-#include "mem.h"
-#include "view/tree.h"
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "view/nesting.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * fuzz_dtype.c - any bytes as a dtype's text; what is taken is written as a
  * descr, which must be a dtype of the same size.
  */
-#include "dtype.h"
-#include "mem.h"
+#include "text/dtype.h"
+#include "base/mem.h"
 
 #include <stddef.h>
 #include <stdint.h>

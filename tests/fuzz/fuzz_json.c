@@ -3,9 +3,9 @@
  * fuzz_json.c - JSON taken apart, and written anew by the strict writer: what
  * was one value is one value again.
  */
-#include "json.h"
-#include "json_read.h"
-#include "mem.h"
+#include "text/json.h"
+#include "text/json_read.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 /*
  * fuzz_msgpack.c - any bytes as MessagePack: walked, and rendered as JSON.
  */
-#include "json.h"
-#include "mem.h"
-#include "msgpack.h"
+#include "text/json.h"
+#include "base/mem.h"
+#include "text/msgpack.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 
 #include "support/arrays.h"
 
-#include "array_priv.h"
+#include "array/priv.h"
 
 #include <stdlib.h>
 

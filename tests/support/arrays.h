@@ -6,7 +6,7 @@
 #ifndef ARRAYS_H
 #define ARRAYS_H
 
-#include "array.h"
+#include "array/array.h"
 #include "support/build.h"
 
 #define ARRAYS_CHUNK ((size_t)8 << 20)

@@ -4,7 +4,7 @@
  */
 #include "support/build2.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

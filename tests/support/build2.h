@@ -10,7 +10,7 @@
 #ifndef BUILD2_H
 #define BUILD2_H
 
-#include "array.h"
+#include "array/array.h"
 #include "support/build.h"
 #include "view/view.h"
 

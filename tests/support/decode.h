@@ -7,8 +7,8 @@
 #ifndef DECODE_H
 #define DECODE_H
 
-#include "chunk.h"
-#include "mem.h"
+#include "chunk/plan.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>

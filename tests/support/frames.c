@@ -4,7 +4,7 @@
  */
 #include "support/frames.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "support/strictjson.h"
 
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 #ifndef BFS_TEST_FRAMES_H
 #define BFS_TEST_FRAMES_H
 
-#include "array.h"
+#include "array/array.h"
 #include "view/view.h"
 
 #include <json-c/json.h>

@@ -3,7 +3,7 @@
 # system: one compiler call with the libraries' flags.
 . "$(dirname "$0")/tap.sh"
 
-packages='fuse3 liblz4 libzstd zlib json-c libcrypto'
+packages='fuse3 liblz4 libzstd zlib libcrypto'
 if pkg-config --exists msgpack-c; then
 	packages="$packages msgpack-c"
 else
@@ -22,8 +22,8 @@ fi
 build()
 {
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -DBLOSCFS_VERSION='"bare"' \
-		-pthread -Ilib -o "$tmp/bloscfs" \
-		lib/*.c lib/*/*.c daemon/*.c $options \
+		-pthread -Ilib -Idaemon -o "$tmp/bloscfs" \
+		$(find lib daemon -name '*.c') $options \
 		$(pkg-config --cflags --libs $packages)
 }
 

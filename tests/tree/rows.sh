@@ -28,6 +28,7 @@ is_named()
 check_row()
 {
 	local file=lib/$1/$2.c name where=docs/formats/*.md
+	[ ! -d "lib/$1/$2" ] || file=lib/$1/$2/$2.c
 	[ -f "$file" ] || { echo "$file is missing"; return; }
 	grep -qE "^const struct bfs_[a-z]+ bfs_$1_$2 = " "$file" ||
 		echo "$file does not define bfs_$1_$2"
@@ -42,7 +43,7 @@ unbuilt()
 {
 	find lib -name '*.c' | while read -r f; do
 		f=${f#lib/}
-		room=${f%/*} stem=${f##*/} stem=${stem%.c}
+		room=${f%%/*} stem=${f##*/} stem=${stem%.c}
 		[ "$room" != "$f" ] && [ -f "lib/$room/rows.def" ] &&
 			stems "$room" | grep -qxF "$stem" && continue
 		grep -qF "'$f'" lib/meson.build ||

@@ -7,9 +7,9 @@
 #ifndef BFS_CACHE_BLOCKS_H
 #define BFS_CACHE_BLOCKS_H
 
-#include "cache.h"
+#include "cache/cache.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

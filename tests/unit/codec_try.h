@@ -12,8 +12,8 @@
 
 #include "codec/codec.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

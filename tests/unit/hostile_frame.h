@@ -6,7 +6,7 @@
 #ifndef HOSTILE_FRAME_H
 #define HOSTILE_FRAME_H
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "support/build2.h"
 #include "support/frames.h"
 

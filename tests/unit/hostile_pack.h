@@ -6,8 +6,8 @@
 #ifndef HOSTILE_PACK_H
 #define HOSTILE_PACK_H
 
-#include "bytes.h"
-#include "digest.h"
+#include "base/bytes.h"
+#include "base/digest.h"
 #include "support/build2.h"
 
 #include <setjmp.h>

@@ -6,10 +6,10 @@
 #ifndef HOSTILE_STORE_H
 #define HOSTILE_STORE_H
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "support/build2.h"
 #include "support/frames.h"
-#include "view/tree.h"
+#include "view/nesting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

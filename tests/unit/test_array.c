@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "array_priv.h"
-#include "bytes.h"
-#include "mem.h"
+#include "array/priv.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 #include "support/arrays.h"
 #include "support/build.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "array_priv.h"
+#include "array/priv.h"
 #include "support/arrays.h"
 #include "support/build.h"
 

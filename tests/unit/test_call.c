@@ -6,9 +6,9 @@
  */
 #include "cache_blocks.h"
 
-#include "array_priv.h"
-#include "bytes.h"
-#include "call.h"
+#include "array/priv.h"
+#include "base/bytes.h"
+#include "base/call.h"
 #include "bloscfs.h"
 #include "support/arrays.h"
 

@@ -3,7 +3,7 @@
  * test_cgroup.c - limits of memory in trees of control groups made here; of
  * CPUs in test_pool.c.
  */
-#include "cgroup.h"
+#include "base/cgroup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,10 +3,10 @@
  * test_chunk.c - the chunk decoder and the oracle against known answers, and
  * against each other.
  */
-#include "chunk.h"
+#include "chunk/plan.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 #include "support/decode.h"
 #include "support/oracle.h"
 #include "support/vectors.h"

@@ -5,10 +5,10 @@
  *
  * Each test patches a known vector or builds a chunk around one stream.
  */
-#include "chunk.h"
+#include "chunk/plan.h"
 
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 #include "support/decode.h"
 #include "support/vectors.h"
 

@@ -4,7 +4,7 @@
  * or missing, under filters that take planes from where they lie: what comes
  * out is what the slow decoder makes of them.
  */
-#include "chunk.h"
+#include "chunk/plan.h"
 
 #include "../support/decode.h"
 #include "../support/oracle.h"

@@ -10,7 +10,7 @@
  */
 #include "codec_jobs.h"
 
-#include "chunk.h"
+#include "chunk/plan.h"
 #include "support/vectors.h"
 
 #include <openssl/sha.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "support/build2.h"
 #include "support/frames.h"
 

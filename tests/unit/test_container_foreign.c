@@ -3,7 +3,7 @@
  * test_container_foreign.c - which attributes.json is N5's, and what a file's
  * name says that it is.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/foreign.h"
 
 #include <setjmp.h>

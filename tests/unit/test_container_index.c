@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "hostile_frame.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <zstd.h>
 

@@ -3,7 +3,7 @@
  * test_container_kind.c - what a container is: recipes and proxies of
  * python-blosc2, whose chunks hold nothing, beside arrays and objects.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/kind.h"
 #include "support/build2.h"
 #include "support/frames.h"

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "bytes.h"
-#include "digest.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/digest.h"
+#include "base/mem.h"
 #include "support/build2.h"
 #include "support/sample_rows.h"
 

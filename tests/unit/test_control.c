@@ -3,9 +3,9 @@
  * test_control.c - the texts below .bloscfs/: counters, faults, metrics. Of
  * the daemon these parts need nothing but the public interface.
  */
-#include "counters.h"
-#include "faults.h"
-#include "metrics.h"
+#include "log/counters.h"
+#include "log/faults.h"
+#include "log/metrics.h"
 
 #include <errno.h>
 #include <linux/fuse.h>

@@ -5,9 +5,9 @@
  * The level is found once a process, so each cap is tried in a process of
  * its own; this one never asks for its level.
  */
-#include "cpu.h"
+#include "base/cpu.h"
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 #if defined(BFS_X86)
 #include <cpuid.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "digest.h"
+#include "base/digest.h"
 
 #include <stdio.h>
 #include <string.h>

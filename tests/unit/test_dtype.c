@@ -3,8 +3,8 @@
  * test_dtype.c - dtype texts, what they are in a .npy header, and whole
  * headers as NumPy 1.24 writes them.
  */
-#include "dtype.h"
-#include "mem.h"
+#include "text/dtype.h"
+#include "base/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

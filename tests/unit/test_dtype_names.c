@@ -2,9 +2,9 @@
 /*
  * test_dtype_names.c - dtypes by the words and letters that NumPy knows.
  */
-#include "bytes.h"
-#include "dtype.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "text/dtype.h"
+#include "base/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
  * sanitizers let it; ours alone fail everywhere.
  */
 #include "fault_walk.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 

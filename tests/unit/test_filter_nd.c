@@ -9,7 +9,7 @@
  */
 #include "filter/filter.h"
 
-#include "chunk.h"
+#include "chunk/plan.h"
 
 #include "support/guard.h"
 #include "support/vectors.h"

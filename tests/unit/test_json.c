@@ -2,8 +2,8 @@
 /*
  * test_json.c - what the writer writes, to the byte and as json-c reads it.
  */
-#include "json.h"
-#include "mem.h"
+#include "text/json.h"
+#include "base/mem.h"
 #include "support/strictjson.h"
 
 #include <float.h>

@@ -3,8 +3,8 @@
  * test_json_read.c - JSON taken apart: what is a value and what is none,
  * exact numbers, strings, bounds, and json-c's opinion on a mixture.
  */
-#include "json_read.h"
-#include "mem.h"
+#include "text/json_read.h"
+#include "base/mem.h"
 
 #include <json-c/json.h>
 #include <math.h>

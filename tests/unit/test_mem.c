@@ -2,7 +2,7 @@
 /*
  * test_mem.c - counting, the limit, planned failures and touched pages.
  */
-#include "mem.h"
+#include "base/mem.h"
 
 #include <pthread.h>
 #include <setjmp.h>

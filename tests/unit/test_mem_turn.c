@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of mem_turn: threads that together want more than the budget. */
-#include "mem_turn.h"
+#include "base/mem_turn.h"
 
-#include "call.h"
-#include "mem.h"
+#include "base/call.h"
+#include "base/mem.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,8 +2,8 @@
 /*
  * test_msgpack.c - the walk's limits, and JSON that json-c reads back.
  */
-#include "msgpack.h"
-#include "mem.h"
+#include "text/msgpack.h"
+#include "base/mem.h"
 #include "support/strictjson.h"
 
 #include <setjmp.h>

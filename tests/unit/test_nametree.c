@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "container/nametree.h"
-#include "mem.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

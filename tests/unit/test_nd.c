@@ -2,7 +2,7 @@
 /*
  * test_nd.c - tiling against a model that places every item by itself.
  */
-#include "nd.h"
+#include "array/nd.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

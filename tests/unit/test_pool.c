@@ -2,10 +2,10 @@
 /*
  * test_pool.c - jobs, their bounds, threads that start late; and quotas.
  */
-#include "pool.h"
+#include "base/pool.h"
 
-#include "mem.h"
-#include "pool_cpus.h"
+#include "base/mem.h"
+#include "base/cpus.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -4,7 +4,7 @@
  * path_resolution(7) and acl(5) say, with the kernel's glance at the mode
  * before it looks into a list.
  */
-#include "rights.h"
+#include "tree/rights.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

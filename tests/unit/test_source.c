@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mem.h"
+#include "base/mem.h"
 #include "source/source.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * the source's bytes.
  */
 #include "source/sweep.h"
-#include "bytes.h"
+#include "base/bytes.h"
 #include "container/container.h"
 #include "support/build.h"
 

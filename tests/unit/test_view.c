@@ -3,8 +3,8 @@
  * test_view.c - the views of one opened container: names, lookups, listings,
  * sizes and ranges; over frames built byte by byte, and over the samples.
  */
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 #include "support/frames.h"
 #include "container/nametree.h"
 #include "view/view.h"

@@ -3,7 +3,7 @@
  * test_view_map.c - map.svg: its size, what its cells are painted as, and
  * what it leaves out.
  */
-#include "mem.h"
+#include "base/mem.h"
 #include "support/frames.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * test_view_table.c - chunks.tsv: lines of one length, what they say, and
  * that any range of them is the same bytes.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "support/frames.h"
 
 #include <setjmp.h>

@@ -4,8 +4,8 @@
  * the verdict, decoded metalayers, NumPy headers, holes; and that neither
  * threads nor missing memory make a mixture of it.
  */
-#include "bytes.h"
-#include "mem.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 #include "support/frames.h"
 #include "view/file.h"
 

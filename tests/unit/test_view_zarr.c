@@ -5,7 +5,7 @@
  */
 #include "zarr_stores.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <pthread.h>
 

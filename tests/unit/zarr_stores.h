@@ -6,11 +6,11 @@
 #ifndef BFS_TEST_ZARR_STORES_H
 #define BFS_TEST_ZARR_STORES_H
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "support/build2.h"
 #include "support/frames.h"
 #include "view/file.h"
-#include "view/zarr.h"
+#include "view/zarr/zarr.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * info.c - --info and --version.
+ */
+#include "check/info.h"
+
+#include "bloscfs.h"
+
+#define FUSE_USE_VERSION 35
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A regular file or a directory. */
+static int open_source(const char *path, bool *ret_is_dir)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0) {
+		fprintf(stderr, "bloscfs: cannot open '%s': %s; give a "
+			"container that you may read\n", path,
+			strerror(errno));
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) {
+		*ret_is_dir = S_ISDIR(st.st_mode);
+		return fd;
+	}
+	fprintf(stderr, "bloscfs: '%s' is neither a file nor a directory; "
+		"give a container\n", path);
+	close(fd);
+	return -1;
+}
+
+static struct bloscfs_file *open_container(const struct opts *opts,
+					   struct bloscfs *fs,
+					   const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct bloscfs_diag why = { .chunk = -1 };
+	struct bloscfs_file *file = NULL;
+	enum bloscfs_err err;
+	bool is_dir;
+	int fd = open_source(path, &is_dir);
+
+	if (fd < 0)
+		return NULL;
+	err = is_dir ? bloscfs_open_dir(fs, fd, &file, &why) :
+	      bloscfs_open(fs, fd, slash ? slash + 1 : path, opts->offset,
+			   opts->length, &file, &why);
+	if (is_dir || err != BLOSCFS_OK)
+		close(fd);
+	if (err == BLOSCFS_OK)
+		return file;
+	fprintf(stderr, "bloscfs: '%s' is not a container that bloscfs "
+		"knows: %s, offset %llu; check the file\n", path,
+		why.text[0] ? why.text : bloscfs_err_name(why.err),
+		(unsigned long long)why.off);
+	return NULL;
+}
+
+static bool print_file(struct bloscfs_file *file,
+		       const struct bloscfs_node *node)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+	char buf[16384], last = '\n';
+	uint64_t off = 0;
+	size_t len;
+
+	do {
+		if (bloscfs_read(file, node, off, buf, sizeof(buf), &len,
+				 &why) != BLOSCFS_OK) {
+			fprintf(stderr, "bloscfs: reading info.json failed: "
+				"%s\n", why.text);
+			return false;
+		}
+		fwrite(buf, 1, len, stdout);
+		if (len)
+			last = buf[len - 1];
+		off += len;
+	} while (len == sizeof(buf));
+	if (last != '\n')
+		putchar('\n');
+	return true;
+}
+
+static enum exit_code print_one(const struct opts *opts, struct bloscfs *fs,
+				const char *path)
+{
+	struct bloscfs_file *file = open_container(opts, fs, path);
+	struct bloscfs_node root = bloscfs_root(), node;
+	struct bloscfs_diag why;
+	enum exit_code code = EXIT_OK;
+
+	if (!file)
+		return EXIT_SOURCE;
+	if (!bloscfs_lookup(file, &root, "info.json", &node) ||
+	    !print_file(file, &node) ||
+	    bloscfs_file_status(file, &why) != BLOSCFS_GOOD)
+		code = EXIT_FAILED;
+	bloscfs_close(file);
+	return code;
+}
+
+enum exit_code info_print(const struct opts *opts)
+{
+	struct bloscfs_options options = {
+		.size = sizeof(options), .cache_size = opts->cache_size,
+		.max_memory = opts->max_memory, .threads = 1,
+		.views = "info",
+	};
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum exit_code code, worst = EXIT_OK;
+	struct bloscfs *fs;
+
+	if (bloscfs_new(&options, &fs, &why) != BLOSCFS_OK) {
+		fprintf(stderr, "bloscfs: cannot start: %s; try other "
+			"options\n", why.text);
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < opts->n_words; i++) {
+		code = print_one(opts, fs, opts->words[i]);
+		if (code > worst)
+			worst = code;
+	}
+	bloscfs_free(fs);
+	if (fflush(stdout)) {
+		fprintf(stderr, "bloscfs: cannot write: %s; check where the "
+			"output goes\n", strerror(errno));
+		return EXIT_FAILED;
+	}
+	return worst;
+}
+
+static void write_table(FILE *out, const char *table, const char *title)
+{
+	const char *name, *version;
+	bool built;
+
+	fprintf(out, "\n%s\n", title);
+	for (size_t i = 0; bloscfs_table(table, i, &name, &version, &built);
+	     i++)
+		fprintf(out, "  %-20s %s\n", name,
+			!built ? "not in this build" :
+			version ? version : "own");
+}
+
+void info_write_version(FILE *out)
+{
+	fprintf(out, "bloscfs %s\nlibfuse %s\n", bloscfs_version(),
+		fuse_pkgversion());
+	write_table(out, "codec", "codecs:");
+	write_table(out, "filter", "filters:");
+	write_table(out, "container", "containers:");
+	write_table(out, "view", "views:");
+}
+
+enum exit_code info_version(void)
+{
+	info_write_version(stdout);
+	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+}

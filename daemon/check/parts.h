@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * parts.h - what the parts of --check share: the list of containers
+ * (check/find.c), the verdict on one (check/file.c), and the threads that
+ * work on both (check.c).
+ *
+ * The list is complete before the threads start. A container is one thread's;
+ * its chunks are put on a board where threads without a container of their
+ * own take part.
+ */
+#ifndef BFS_DAEMON_CHECK_PARTS_H
+#define BFS_DAEMON_CHECK_PARTS_H
+
+#include "bloscfs.h"
+#include "opts.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What is read at once. */
+#define CHECK_PIECE (1u << 20)
+
+/* The worse verdict hides the better one. */
+enum check_verdict {
+	CHECK_GOOD,
+	CHECK_UNRECOGNISED,	/* only bears a container's name */
+	CHECK_UNSUPPORTED,
+	CHECK_UNREADABLE,
+	CHECK_DAMAGED,
+	CHECK_N_VERDICTS
+};
+
+/* An outermost container, or what could not be looked at. */
+struct check_job {
+	char *path;
+	bool is_dir;
+	bool named;		/* on the command line */
+	bool unrecognised;	/* by its content it is none */
+	int error;		/* errno of looking at it, or 0 */
+	uint64_t size;		/* bytes as stored */
+	char *lines;		/* once done; NULL: no memory for them */
+	size_t lines_len;
+	uint64_t counts[CHECK_N_VERDICTS];
+	bool done;		/* under the lock */
+};
+
+struct check_jobs {
+	struct check_job *list;
+	size_t n, cap;
+	uint64_t size;		/* of all */
+	bool wrong_source;	/* a SOURCE held no container */
+};
+
+/* The first fault of the worst kind. */
+struct check_finding {
+	enum check_verdict verdict;
+	uint64_t pos;		/* of the chunk; 0: before all chunks */
+	char text[512];
+};
+
+/* The chunks of one container. */
+struct check_task {
+	struct bloscfs_file *file;
+	struct bloscfs_node chunks, raw;	/* folders */
+	bool has_raw;
+	uint64_t n;			/* chunks */
+	uint64_t step;			/* 1: all of them are looked at */
+	uint64_t size;			/* what its owner's progress is of */
+	const struct check_worker *owner;
+	atomic_uint_fast64_t next;
+	atomic_bool damaged;
+	struct check_finding *finding;	/* under the lock */
+	unsigned n_helpers;		/* under the lock */
+	struct check_task *later;	/* on the board, under the lock */
+};
+
+struct check {
+	const struct opts *opts;
+	struct bloscfs *fs;
+	struct check_jobs jobs;
+	unsigned n_workers;
+	pthread_mutex_t lock;
+	pthread_cond_t work;		/* something to do, or all done */
+	pthread_cond_t left;		/* a helper left its task */
+	pthread_cond_t finished;	/* a job was done, or a thread ended */
+	size_t next_job;		/* all below under the lock */
+	size_t n_busy;			/* jobs taken and not done */
+	size_t n_done;
+	uint64_t done_size;
+	unsigned n_alive;		/* threads */
+	struct check_task *board;
+};
+
+/* One thread, and what it needs to read. */
+struct check_worker {
+	struct check *check;
+	pthread_t thread;
+	uint8_t *buf;			/* CHECK_PIECE + 1 bytes */
+	struct bloscfs_pieces *pieces[2];
+	_Atomic uint64_t n_bytes;	/* decoded */
+	_Atomic uint64_t part;		/* of the job's size that is done */
+};
+
+/* ---- check/find.c ---------------------------------------------------- */
+
+/* The containers below the sources, in order. -ENOMEM, or 0. */
+int check_find(struct check_jobs *jobs, const struct opts *opts);
+void check_jobs_release(struct check_jobs *jobs);
+/* Opens a file or folder; links are followed only where they were named. */
+int check_open(const char *path, bool named);
+
+/* ---- check/file.c ---------------------------------------------------- */
+
+/* Fills the job's lines and counts. */
+void check_job(struct check_worker *worker, struct check_job *job);
+/* Checks chunks of a task until there are no more to take. */
+void check_chunks(struct check_worker *worker, struct check_task *task);
+
+/* ---- check.c --------------------------------------------------------- */
+
+/* Puts the task on the board, works on it, and waits for the helpers. */
+void check_share(struct check_worker *worker, struct check_task *task);
+
+#endif

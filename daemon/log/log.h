@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * log.h - one line per event, to stderr, a file or syslog.
+ *
+ * Faults of the source are told once each and counted after that; the counts
+ * are told when the log is closed. All calls may run at once.
+ */
+#ifndef BFS_DAEMON_LOG_LOG_H
+#define BFS_DAEMON_LOG_LOG_H
+
+#include "bloscfs.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum log_level {
+	LEVEL_ERR,
+	LEVEL_WARN,
+	LEVEL_NOTICE,
+	LEVEL_INFO,
+	LEVEL_DEBUG,
+};
+
+enum log_target {
+	LOG_TO_STDERR,
+	LOG_TO_FILE,
+	LOG_TO_SYSLOG,
+};
+
+/* "err", "warn", "notice", "info" or "debug"; false for other words. */
+bool log_level_parse(const char *text, enum log_level *ret_level);
+
+/* "warn" */
+const char *log_level_name(enum log_level level);
+void log_set_level(enum log_level level);
+/* path is for LOG_TO_FILE, which is appended to. 0 or -errno. */
+int log_open(enum log_target target, const char *path);
+/* Tells what was counted, and closes. */
+void log_close(void);
+
+void log_msg(enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* "err: 'path': what failed, EIO: reason". path and what may hold any bytes;
+ * error is an errno (0: no consequence to tell). The same fault of the same
+ * path is told once. */
+void log_fault(enum log_level level, const char *path, const char *what,
+	       int error, const struct bloscfs_diag *why);
+
+/* "EIO" */
+const char *log_errno_name(int error);
+/* Puts text into quotes, with control bytes, quotes and backslashes spelt
+ * out; cut to cap bytes. Returns buf. */
+char *log_quote(char *buf, size_t cap, const char *text);
+
+#endif

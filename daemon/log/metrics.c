@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * metrics.c - one table of plain numbers, and the few families with labels.
+ *
+ * A family is named without _total, which its samples get; a unit ends its
+ * name. Labels are words of ours, so that nothing in them needs escaping.
+ */
+#include "log/metrics.h"
+
+#include <stddef.h>
+
+enum family_type { COUNTER, GAUGE };
+
+struct family {
+	const char *name;
+	const char *unit;	/* or NULL */
+	const char *help;
+	enum family_type type;
+	size_t where;		/* uint64_t in struct metrics */
+};
+
+#define AT(member) offsetof(struct metrics, member)
+
+static const struct family plain[] = {
+	{ "bloscfs_cache_hits", NULL,
+	  "Blocks that were in the cache.",
+	  COUNTER, AT(stats.cache_hits) },
+	{ "bloscfs_cache_misses", NULL,
+	  "Blocks that had to be decoded.",
+	  COUNTER, AT(stats.cache_misses) },
+	{ "bloscfs_cache_waits", NULL,
+	  "Blocks that another thread was decoding already.",
+	  COUNTER, AT(stats.cache_waits) },
+	{ "bloscfs_cache_evictions", NULL,
+	  "Blocks that left the cache for others.",
+	  COUNTER, AT(stats.cache_evictions) },
+	{ "bloscfs_decoded_bytes", "bytes",
+	  "Bytes of decoded blocks.", COUNTER, AT(stats.decoded) },
+	{ "bloscfs_source_bytes", "bytes",
+	  "Bytes read from containers for decoding.",
+	  COUNTER, AT(stats.source_bytes) },
+	{ "bloscfs_source_reads", NULL,
+	  "Reads from containers for decoding.",
+	  COUNTER, AT(stats.source_reads) },
+	{ "bloscfs_faults_dropped", NULL,
+	  "Met faults that found no room in the list of errors.",
+	  COUNTER, AT(faults.n_dropped) },
+	{ "bloscfs_slow_requests", NULL,
+	  "Requests that were left to the threads for slow ones.",
+	  COUNTER, AT(work.n_slow) },
+	{ "bloscfs_interrupted_requests", NULL,
+	  "Requests that were interrupted while they waited or were slow.",
+	  COUNTER, AT(work.n_interrupted) },
+	{ "bloscfs_waiting_requests", NULL,
+	  "Requests that wait for their turn now.",
+	  GAUGE, AT(work.n_waiting) },
+	{ "bloscfs_faults", NULL,
+	  "Distinct faults in the list of errors.",
+	  GAUGE, AT(faults.n_distinct) },
+	{ "bloscfs_cache_held_bytes", "bytes",
+	  "Bytes of blocks in the cache now.", GAUGE, AT(stats.cache_held) },
+	{ "bloscfs_cache_limit_bytes", "bytes",
+	  "Bytes that the cache may hold.", GAUGE, AT(stats.cache_budget) },
+	{ "bloscfs_memory_bytes", "bytes",
+	  "Bytes that the decoder holds, the cache among them.",
+	  GAUGE, AT(stats.memory) },
+	{ "bloscfs_memory_limit_bytes", "bytes",
+	  "Bytes that the decoder may hold; 0 where there is no limit.",
+	  GAUGE, AT(stats.memory_budget) },
+	{ "bloscfs_memory_waits", NULL,
+	  "Times that work waited until others gave memory back.",
+	  COUNTER, AT(stats.memory_waits) },
+	{ "bloscfs_frames_open", NULL,
+	  "Containers that are open now.", GAUGE, AT(frames_open) },
+	{ "bloscfs_frames_idle", NULL,
+	  "Containers that are open and not in use.",
+	  GAUGE, AT(frames_idle) },
+	{ "bloscfs_nodes", NULL,
+	  "Names that the kernel remembers.", GAUGE, AT(nodes) },
+	{ "bloscfs_start_time_seconds", "seconds",
+	  "When the mount was made, since 1970.", GAUGE, AT(started) },
+};
+
+static void write_head(FILE *out, const char *name, const char *type,
+		       const char *unit, const char *help)
+{
+	fprintf(out, "# TYPE %s %s\n", name, type);
+	if (unit)
+		fprintf(out, "# UNIT %s %s\n", name, unit);
+	fprintf(out, "# HELP %s %s\n", name, help);
+}
+
+static void write_plain(FILE *out, const struct metrics *metrics,
+			const struct family *family)
+{
+	const void *at = (const char *)metrics + family->where;
+	bool counts = family->type == COUNTER;
+
+	write_head(out, family->name, counts ? "counter" : "gauge",
+		   family->unit, family->help);
+	fprintf(out, "%s%s %llu\n", family->name, counts ? "_total" : "",
+		(unsigned long long)*(const uint64_t *)at);
+}
+
+static void write_labelled(FILE *out, const char *name, const char *label,
+			   const char *value, uint64_t number)
+{
+	fprintf(out, "%s_total{%s=\"%s\"} %llu\n", name, label, value,
+		(unsigned long long)number);
+}
+
+static void write_requests(FILE *out, const struct counts *counts)
+{
+	static const char *const name = "bloscfs_requests";
+
+	write_head(out, name, "counter", NULL,
+		   "Requests of the kernel, by what was asked for.");
+	for (size_t i = 0; i < N_REQUEST_KINDS; i++)
+		write_labelled(out, name, "kind", counters_request_name(
+				       (enum request_kind)i),
+			       counts->requests[i]);
+}
+
+static void write_served(FILE *out, const struct counts *counts)
+{
+	static const char *const name = "bloscfs_served_bytes";
+	static const char *const froms[N_SERVED] = {
+		[SERVED_CONTAINER] = "container",
+		[SERVED_PLAIN] = "plain",
+	};
+
+	write_head(out, name, "counter", "bytes",
+		   "Bytes given to the kernel: of what lies in containers, "
+		   "and of plain files.");
+	for (size_t i = 0; i < N_SERVED; i++)
+		write_labelled(out, name, "from", froms[i],
+			       counts->served[i]);
+}
+
+static void write_errors(FILE *out, const struct fault_counts *faults)
+{
+	static const char *const name = "bloscfs_errors";
+
+	write_head(out, name, "counter", NULL,
+		   "Requests that failed because of the source or for lack "
+		   "of memory.");
+	for (size_t i = BLOSCFS_OK + 1; i < FAULTS_N_KINDS; i++)
+		write_labelled(out, name, "kind",
+			       bloscfs_err_name((enum bloscfs_err)i),
+			       faults->failed[i]);
+}
+
+/* No double: it would lose nanoseconds after some months. */
+static void write_decode_time(FILE *out, uint64_t ns)
+{
+	write_head(out, "bloscfs_decode_seconds", "counter", "seconds",
+		   "Time that threads spent decoding, all together.");
+	fprintf(out, "bloscfs_decode_seconds_total %llu.%09llu\n",
+		(unsigned long long)(ns / 1000000000),
+		(unsigned long long)(ns % 1000000000));
+}
+
+void metrics_write(FILE *out, const struct metrics *metrics)
+{
+	write_head(out, "bloscfs_build", "info", NULL,
+		   "The program that answers here.");
+	fprintf(out, "bloscfs_build_info{version=\"%s\"} 1\n",
+		bloscfs_version());
+	write_requests(out, &metrics->counts);
+	write_served(out, &metrics->counts);
+	write_errors(out, &metrics->faults);
+	write_decode_time(out, metrics->stats.decode_ns);
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		write_plain(out, metrics, &plain[i]);
+	fputs("# EOF\n", out);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * metrics.h - numbers of a mount as OpenMetrics text.
+ */
+#ifndef BFS_DAEMON_LOG_METRICS_H
+#define BFS_DAEMON_LOG_METRICS_H
+
+#include "bloscfs.h"
+#include "log/counters.h"
+#include "log/faults.h"
+#include "ops/workcounts.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct metrics {
+	struct counts counts;
+	struct fault_counts faults;
+	struct bloscfs_stats stats;
+	struct work_counts work;
+	uint64_t frames_open;	/* containers */
+	uint64_t frames_idle;	/* of these: nobody uses them now */
+	uint64_t nodes;		/* names that the kernel remembers */
+	int64_t started;	/* seconds since 1970 */
+};
+
+/* OpenMetrics 1.0: each family's metadata, then its samples; "# EOF" last. */
+void metrics_write(FILE *out, const struct metrics *metrics);
+
+#endif

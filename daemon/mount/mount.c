@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mount.c - checks before mounting, and taking mounts away.
+ */
+#include "mount/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FUSERMOUNT "fusermount3"
+/* That a daemon is gone the kernel says without asking anybody. */
+#define ANSWER_MS 5000
+/* STATX_MNT_ID_UNIQUE, where the headers are older. */
+#define MNT_ID_UNIQUE 0x4000u
+
+extern char **environ;
+
+__attribute__((format(printf, 3, 4)))
+static int refuse(char *error, size_t cap, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(error, cap, fmt, args);
+	va_end(args);
+	return -1;
+}
+
+uint64_t mount_unique_id(const char *path)
+{
+	struct statx st;
+
+	/* Without asking the file system, which may be our own. */
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		  MNT_ID_UNIQUE, &st) < 0 ||
+	    !(st.stx_mask & MNT_ID_UNIQUE))
+		return 0;
+	return st.stx_mnt_id;
+}
+
+static int check_device(const struct opts *opts, char *error, size_t cap)
+{
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	/* fusermount3 opens it by its own right then. */
+	if (errno == EACCES && opts->auto_unmount)
+		return 0;
+	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
+		return refuse(error, cap, "there is no /dev/fuse; load the "
+			      "kernel's module with 'modprobe fuse'");
+	return refuse(error, cap, "cannot open /dev/fuse: %s; ask for access "
+		      "to it", strerror(errno));
+}
+
+static bool in_path(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	char file[4096];
+
+	if (access("/usr/bin/" FUSERMOUNT, X_OK) == 0)
+		return true;
+	for (; path && *path; path = *end ? end + 1 : end) {
+		end = path + strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s/%s", (int)(end - path),
+			 path, name);
+		if (access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool others_allowed(void)
+{
+	FILE *file = fopen("/etc/fuse.conf", "re");
+	char *line = NULL;
+	size_t cap = 0;
+	bool allowed = false;
+
+	while (file && getline(&line, &cap, file) > 0) {
+		line[strcspn(line, " \t\r\n")] = '\0';
+		if (strcmp(line, "user_allow_other") == 0)
+			allowed = true;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return allowed;
+}
+
+static int check_user(const struct opts *opts, char *error, size_t cap)
+{
+	bool root = geteuid() == 0;
+
+	if ((!root || opts->auto_unmount) && !in_path(FUSERMOUNT))
+		return refuse(error, cap, FUSERMOUNT " was not found; "
+			      "install the package fuse3");
+	if (!root && (opts->allow_other || opts->allow_root) &&
+	    !others_allowed())
+		return refuse(error, cap, "%s needs a line "
+			      "'user_allow_other' in /etc/fuse.conf; add it "
+			      "or mount as root",
+			      opts->allow_other ? "allow_other" :
+						  "allow_root");
+	return 0;
+}
+
+char *mount_resolve(const char *mountpoint, struct mount_entry *entry)
+{
+	char *copy = strdup(mountpoint), *path = NULL, *parent, *slash;
+	const char *name;
+	size_t len;
+
+	if (!copy)
+		return NULL;
+	len = strlen(copy);
+	while (len > 1 && copy[len - 1] == '/')
+		copy[--len] = '\0';
+	slash = strrchr(copy, '/');
+	name = mountpoint + (slash ? slash + 1 - copy : 0);
+	if (slash)
+		slash[slash == copy] = '\0';
+	parent = realpath(slash ? copy : ".", NULL);
+	len = strcspn(name, "/");
+	if (parent && asprintf(&path, "%s/%.*s",
+			       strcmp(parent, "/") ? parent : "", (int)len,
+			       name) < 0)
+		path = NULL;
+	free(parent);
+	free(copy);
+	if (path && mount_find(path, entry))
+		return path;
+	free(path);
+	path = realpath(mountpoint, NULL);
+	if (path && mount_find(path, entry))
+		return path;
+	free(path);
+	return NULL;
+}
+
+static bool is_fuse(const struct mount_entry *entry)
+{
+	return strncmp(entry->type, "fuse", 4) == 0;
+}
+
+/* Whether the kernel says, at once, that a mount's daemon is gone. One that
+ * lives need not answer, so another process asks, who is not waited for. */
+static bool is_dead(const char *path)
+{
+	struct pollfd answer = { .events = POLLIN };
+	bool answered;
+	char dead = 0;
+	int ends[2];
+	struct stat st;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		dead = stat(path, &st) < 0 &&
+		       (errno == ENOTCONN || errno == ECONNABORTED);
+		_exit(write(ends[1], &dead, 1) != 1);
+	}
+	close(ends[1]);
+	answer.fd = ends[0];
+	answered = pid > 0 && poll(&answer, 1, ANSWER_MS) > 0 &&
+		   read(ends[0], &dead, 1) == 1;
+	close(ends[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		/* Who waits for a daemon may be past killing. */
+		waitpid(pid, NULL, answered ? 0 : WNOHANG);
+	}
+	return answered && dead;
+}
+
+static int refuse_occupied(const char *mountpoint,
+			   const struct mount_entry *entry, char *error,
+			   size_t cap)
+{
+	return refuse(error, cap, "mount point '%s' is occupied by a mount of "
+		      "type %s; unmount that first or choose another",
+		      mountpoint, entry->type);
+}
+
+/* Takes away mounts of our own whose daemons are dead. Who uses one has lost
+ * it already. Of those that live none is asked: there is no place. */
+static int clear_dead(const char *mountpoint, char *error, size_t cap)
+{
+	struct mount_entry entry;
+	char *path = NULL, reason[256];
+	int status = 0;
+
+	while (!status && (path = mount_resolve(mountpoint, &entry)) &&
+	       is_fuse(&entry)) {
+		if (!is_dead(path))
+			status = refuse_occupied(mountpoint, &entry, error,
+						 cap);
+		else if (!mounttable_is_bloscfs(&entry))
+			status = refuse(error, cap, "mount point '%s' is a "
+				"mount of type %s whose daemon is gone; run "
+				"fusermount3 -u '%s' first", mountpoint,
+				entry.type, mountpoint);
+		else if (!entry.has_owner || entry.owner != geteuid())
+			status = refuse(error, cap, "mount point '%s' is a "
+				"mount of user %u's whose daemon is gone; "
+				"that user or root may run bloscfs --unmount "
+				"'%s'", mountpoint, (unsigned)entry.owner,
+				mountpoint);
+		else if (mount_detach(path, true, reason, sizeof(reason)))
+			status = refuse(error, cap, "mount point '%s' is a "
+				"mount whose daemon is gone, and cannot be "
+				"cleared: %s", mountpoint, reason);
+		else
+			fprintf(stderr, "bloscfs: the mount on '%s', whose "
+				"daemon is gone, was taken away\n",
+				mountpoint);
+		free(path);
+		path = NULL;
+	}
+	free(path);
+	return status;
+}
+
+static int check_point(const char *mountpoint, char *error, size_t cap)
+{
+	struct stat st;
+
+	if (stat(mountpoint, &st) == 0) {
+		if (!S_ISDIR(st.st_mode))
+			return refuse(error, cap, "mount point '%s' is not a "
+				      "directory; give an existing directory",
+				      mountpoint);
+		if (geteuid() != 0 && access(mountpoint, W_OK) < 0 &&
+		    errno != EROFS)
+			return refuse(error, cap, "mount point '%s' is not "
+				      "yours to write; choose a directory of "
+				      "your own", mountpoint);
+		return 0;
+	}
+	if (errno == ENOENT)
+		return refuse(error, cap, "mount point '%s' does not exist; "
+			      "create it with mkdir", mountpoint);
+	return refuse(error, cap, "cannot use mount point '%s': %s; give an "
+		      "existing directory", mountpoint, strerror(errno));
+}
+
+int mount_check(const struct opts *opts, const char *mountpoint,
+		char **ret_real, char *error, size_t cap)
+{
+	struct mount_entry entry;
+	char *real;
+
+	if (clear_dead(mountpoint, error, cap) ||
+	    check_point(mountpoint, error, cap))
+		return -1;
+	if (check_device(opts, error, cap) || check_user(opts, error, cap))
+		return -1;
+	real = realpath(mountpoint, NULL);
+	if (!real)
+		return refuse(error, cap, "cannot resolve mount point '%s': "
+			      "%s; give another", mountpoint,
+			      strerror(errno));
+	if (mount_find(real, &entry) && is_fuse(&entry)) {
+		free(real);
+		return refuse_occupied(mountpoint, &entry, error, cap);
+	}
+	*ret_real = real;
+	return 0;
+}
+
+/* fsname may hold commas and backslashes. */
+static void write_escaped(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == ',' || *text == '\\')
+			putc('\\', out);
+		putc(*text, out);
+	}
+}
+
+char *mount_options(const struct opts *opts, const char *source)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	fputs("ro,nosuid,nodev,subtype=bloscfs,fsname=", out);
+	write_escaped(out, opts->fsname ? opts->fsname : source);
+	if (opts->allow_other)
+		fputs(",default_permissions", out);
+	if (opts->fuse)
+		fprintf(out, ",%s", opts->fuse);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* Runs it; what it says goes to said, without its line end. */
+static int run_fusermount(const char *path, bool lazy, char *said, size_t cap)
+{
+	char *argv[] = { FUSERMOUNT, "-u", "--", (char *)path, NULL, NULL };
+	posix_spawn_file_actions_t actions;
+	int ends[2], status = 0;
+	size_t len = 0;
+	ssize_t got;
+	pid_t pid;
+
+	if (lazy) {
+		argv[2] = "-z";
+		argv[3] = "--";
+		argv[4] = (char *)path;
+	}
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+	status = -posix_spawnp(&pid, FUSERMOUNT, &actions, NULL, argv,
+			       environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	while (!status && len + 1 < cap &&
+	       (got = read(ends[0], said + len, cap - 1 - len)) > 0)
+		len += (size_t)got;
+	close(ends[0]);
+	said[len] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	if (status)
+		return status;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
+}
+
+int mount_detach(const char *path, bool lazy, char *reason, size_t cap)
+{
+	int flags = UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0), status;
+
+	if (umount2(path, flags) == 0)
+		return 0;
+	status = -errno;
+	if (geteuid() != 0 && status == -EPERM) {
+		reason[0] = '\0';
+		status = run_fusermount(path, lazy, reason, cap);
+		if (!status)
+			return 0;
+		if (reason[0])
+			return status;
+	}
+	snprintf(reason, cap, "%s", strerror(-status));
+	return status;
+}
+
+int mount_set_readahead(unsigned major, unsigned minor, uint64_t len)
+{
+	char path[64], text[24];
+	int fd, status = 0, n;
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
+		 major, minor);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = snprintf(text, sizeof(text), "%llu",
+		     (unsigned long long)(len / 1024));
+	if (write(fd, text, (size_t)n) != n)
+		status = -errno;
+	close(fd);
+	return status;
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * start.c - opens the source, checks the mount point, goes to the background.
+ *
+ * All that can fail without the mount fails before the fork. The parent
+ * waits at a pipe for the child's word, then asks the mount itself, and only
+ * then returns. The child leaves the session after that word and not before:
+ * an automounter waits with all who do not belong to its own group.
+ * The library starts its threads when first needed, so none is
+ * lost in the fork.
+ */
+#include "mount/start.h"
+
+#include "log/log.h"
+#include "tree/look.h"
+#include "mount/mount.h"
+#include "mount/serve.h"
+#include "tree/source_rights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ERROR_CAP 2048
+#define LEAST_MEMORY (1 << 20)
+#define THREAD_MEMORY (32 << 10)	/* buffers of one thread */
+#define MAX_IDLE_FRAMES 256
+#define MAX_DIRS 1024
+#define OWN_FILES 12	/* the device, the source, the log, signals ... */
+#define WORKER_FILES 4	/* that one request opens at most */
+#define DEFAULT_TIMEOUT 5
+#define IMMUTABLE_TIMEOUT 86400
+
+__attribute__((format(printf, 2, 3)))
+static enum exit_code fail(enum exit_code code, const char *fmt, ...)
+{
+	char text[ERROR_CAP];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fprintf(stderr, "bloscfs: %s\n", text);
+	return code;
+}
+
+/* As many descriptors as we may have, and who gets how many of them: the mount
+ * itself, each worker for the time of a request, folders being listed; and
+ * opened files, which take what is left in turn. */
+static size_t share_descriptors(struct daemon *daemon)
+{
+	struct rlimit limit = { .rlim_cur = 64, .rlim_max = 64 };
+	size_t n, quarter;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	n = limit.rlim_cur > OWN_FILES ? limit.rlim_cur - OWN_FILES : 1;
+	quarter = n / 4;
+	daemon->max_workers = quarter / WORKER_FILES < UINT_MAX ?
+			      (unsigned)(quarter / WORKER_FILES) : UINT_MAX;
+	if (daemon->max_workers < 2)
+		daemon->max_workers = 2;
+	daemon->max_dirs = quarter < MAX_DIRS ? (unsigned)quarter : MAX_DIRS;
+	bloscfs_fd_set_limit(quarter > 16 ? 2 * quarter : quarter + 1);
+	return quarter < MAX_IDLE_FRAMES ? quarter : MAX_IDLE_FRAMES;
+}
+
+static enum exit_code make_library(struct daemon *daemon)
+{
+	const struct opts *opts = daemon->opts;
+	struct bloscfs_options options = {
+		.size = sizeof(options), .cache_size = opts->cache_size,
+		.max_memory = opts->max_memory,
+		.threads = (unsigned)opts->threads, .views = opts->views,
+	};
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err = bloscfs_new(&options, &daemon->fs, &why);
+
+	if (err == BLOSCFS_ERR_INVALID)
+		return fail(EXIT_USAGE, "wrong options: %s; bloscfs "
+			    "--version lists the views", why.text);
+	if (err != BLOSCFS_OK)
+		return fail(EXIT_FAILED, "cannot start: %s; try other "
+			    "limits", why.text);
+	return EXIT_OK;
+}
+
+static enum exit_code open_source(struct daemon *daemon, const char *source)
+{
+	int status = src_open(&daemon->src, source);
+
+	if (status == -ENOENT)
+		return fail(EXIT_SOURCE, "'%s' does not exist; give a "
+			    "directory or a container file", source);
+	if (status == -ENOTSUP)
+		return fail(EXIT_SOURCE, "'%s' is neither a directory nor a "
+			    "regular file; give one of these", source);
+	if (status)
+		return fail(EXIT_SOURCE, "cannot open '%s': %s; give a "
+			    "directory or a container file that you may read",
+			    source, strerror(-status));
+	if (!daemon->src.file && (daemon->opts->offset ||
+				  daemon->opts->length))
+		return fail(EXIT_USAGE, "offset and length are for one "
+			    "container file, but '%s' is a directory; leave "
+			    "them out", source);
+	return EXIT_OK;
+}
+
+static enum exit_code open_tree(struct daemon *daemon, size_t max_idle,
+				const struct src_stat *st)
+{
+	if (tree_init(&daemon->tree, NODE_DIR, st, max_idle))
+		return fail(EXIT_FAILED, "no memory to start; free some");
+	daemon->tree.keeps = daemon->opts->keep;
+	return EXIT_OK;
+}
+
+/* SOURCE is one container, a file or a directory: it must be one now. */
+static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
+				  const char *source)
+{
+	const char *path = daemon->src.file ? daemon->src.file : "";
+	struct bloscfs_diag why;
+	struct opened opened;
+	struct frame *frame;
+	int status = look_open(daemon, path, &opened, &why);
+
+	if (status && why.err == BLOSCFS_OK)
+		return fail(EXIT_SOURCE, "cannot read '%s': %s; ask for "
+			    "permission to read it", source,
+			    strerror(-status));
+	if (status)
+		return fail(EXIT_SOURCE, "'%s' is not a container that "
+			    "bloscfs knows: %s, offset %llu; check the file",
+			    source, why.text[0] ? why.text :
+			    bloscfs_err_name(why.err),
+			    (unsigned long long)why.off);
+	look_tell_status(*path ? path : ".", opened.file);
+	if (tree_init(&daemon->tree, NODE_FRAME, &opened.st, max_idle)) {
+		bloscfs_close(opened.file);
+		return fail(EXIT_FAILED, "no memory to start; free some");
+	}
+	frame = tree_add_frame(&daemon->tree, daemon->tree.root, &opened);
+	if (!frame)
+		return fail(EXIT_FAILED, "no memory to start; free some");
+	tree_put_frame(&daemon->tree, frame);
+	return EXIT_OK;
+}
+
+/* In a store, files are left as they are unless formats= names what to
+ * take. 0 or -errno. */
+static int look_above(struct daemon *daemon, const char *source)
+{
+	bool in_store;
+	char quoted[512];
+	int status = choice_in_store(daemon->src.root_fd, &in_store);
+
+	if (status || !in_store)
+		return status;
+	daemon->no_stores = daemon->opts->choice.named;
+	daemon->in_store = !daemon->no_stores;
+	if (daemon->in_store)
+		log_msg(LEVEL_NOTICE, "%s lies in a store of Zarr or N5: its "
+			"files are left as they are; formats= names what to "
+			"take", log_quote(quoted, sizeof(quoted), source));
+	return 0;
+}
+
+static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
+				const char *source)
+{
+	enum src_kind kind = SRC_FRAME;
+	struct src_stat st;
+	int status = 0;
+
+	daemon->src.choice = &daemon->opts->choice;
+	if (!daemon->src.file) {
+		status = src_look(&daemon->src, -1, "", NULL, &st);
+		if (!status)
+			status = src_kind(&daemon->src, -1, "", &st, &kind);
+		if (!status && kind != SRC_FRAME)
+			status = look_above(daemon, source);
+	}
+	if (status)
+		return fail(EXIT_SOURCE, "cannot look into '%s': %s; give "
+			    "another", source, strerror(-status));
+	return kind == SRC_FRAME ? open_single(daemon, max_idle, source) :
+				   open_tree(daemon, max_idle, &st);
+}
+
+static enum exit_code check_point(struct daemon *daemon, const char *point)
+{
+	char error[ERROR_CAP];
+
+	if (mount_check(daemon->opts, point, &daemon->mountpoint, error,
+			sizeof(error)))
+		return fail(EXIT_FAILED, "%s", error);
+	return EXIT_OK;
+}
+
+static enum exit_code open_log(const struct opts *opts)
+{
+	int status = 0;
+
+	log_set_level(opts->log_level);
+	if (opts->log_file)
+		status = log_open(LOG_TO_FILE, opts->log_file);
+	else if (opts->syslog)
+		status = log_open(LOG_TO_SYSLOG, NULL);
+	if (status)
+		return fail(EXIT_FAILED, "cannot write the log '%s': %s; "
+			    "give another log_file", opts->log_file,
+			    strerror(-status));
+	if (opts->notify_fd >= 0 && fcntl(opts->notify_fd, F_GETFD) < 0)
+		return fail(EXIT_USAGE, "notify_fd=%d is not an open "
+			    "descriptor; open it for bloscfs first",
+			    opts->notify_fd);
+	return EXIT_OK;
+}
+
+static uint64_t count_threads(struct bloscfs *fs)
+{
+	struct bloscfs_stats stats = { .size = sizeof(stats) };
+
+	bloscfs_stats_get(fs, &stats);
+	return stats.threads;
+}
+
+/* Without room for its threads' buffers a mount would answer nobody. */
+static enum exit_code check_memory(const struct daemon *daemon)
+{
+	struct bloscfs_stats stats = { .size = sizeof(stats) };
+	uint64_t least = LEAST_MEMORY + daemon->n_threads * THREAD_MEMORY;
+
+	bloscfs_stats_get(daemon->fs, &stats);
+	if (!stats.memory_budget || stats.memory_budget >= least)
+		return EXIT_OK;
+	return fail(EXIT_USAGE, "max_memory is %" PRIu64 " bytes, where %"
+		    PRIu64 " threads need %" PRIu64 " at least; give more "
+		    "memory or fewer threads", stats.memory_budget,
+		    daemon->n_threads, least);
+}
+
+/* All but the mount itself, cheapest and most likely faults first. */
+static enum exit_code prepare(struct daemon *daemon)
+{
+	const struct opts *opts = daemon->opts;
+	size_t max_idle = share_descriptors(daemon);
+	enum exit_code code = make_library(daemon);
+
+	if (daemon->fs)
+		daemon->n_threads = count_threads(daemon->fs);
+	if (!code)
+		code = check_memory(daemon);
+	if (!code)
+		code = open_log(opts);
+	if (!code)
+		code = open_source(daemon, opts->words[0]);
+	if (!code)
+		code = open_root(daemon, max_idle, opts->words[0]);
+	if (!code)
+		code = check_point(daemon, opts->words[1]);
+	if (opts->attr_timeout >= 0)
+		daemon->timeout = opts->attr_timeout;
+	else
+		daemon->timeout = opts->immutable ? IMMUTABLE_TIMEOUT :
+						    DEFAULT_TIMEOUT;
+	daemon->src.parts_ns = daemon->timeout < 1 ?
+			       (int64_t)(daemon->timeout * 1e9) : 1000000000;
+	return code;
+}
+
+static void release(struct daemon *daemon)
+{
+	if (daemon->tree.root)
+		tree_release(&daemon->tree);
+	src_close(&daemon->src);
+	if (daemon->fs)
+		bloscfs_free(daemon->fs);
+	free(daemon->mountpoint);
+	log_close();
+}
+
+static void notify(const struct opts *opts)
+{
+	if (opts->notify_fd < 0)
+		return;
+	if (write(opts->notify_fd, "\n", 1) != 1)
+		log_msg(LEVEL_WARN, "cannot write to notify_fd: %s",
+			strerror(errno));
+	close(opts->notify_fd);
+}
+
+static bool told_in_foreground(void *arg, const char *error)
+{
+	if (error) {
+		fail(EXIT_FAILED, "%s", error);
+		return false;
+	}
+	notify(arg);
+	return true;
+}
+
+/* What the child tells its waiting parent through. */
+struct word {
+	const struct opts *opts;
+	int fd;
+};
+
+static void close_stdio(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; null >= 0 && fd < 3; fd++) {
+		if (fd != null)
+			dup2(null, fd);
+	}
+	if (null > 2)
+		close(null);
+}
+
+/* One byte for good; a sentence otherwise. */
+static bool told_in_background(void *arg, const char *error)
+{
+	struct word *word = arg;
+	size_t len = error ? strlen(error) : 1;
+	bool heard = write(word->fd, error ? error : "", len) ==
+		     (ssize_t)len;
+
+	close(word->fd);
+	if (error)
+		return false;
+	/* Only now: who has made the mount point for us (autofs) knows us by
+	 * our group, and lets nobody else look at it before we are done. */
+	setsid();
+	notify(word->opts);
+	close_stdio();
+	return heard;
+}
+
+static int run_child(struct daemon *daemon, const char *source, int fd)
+{
+	struct word word = { .opts = daemon->opts, .fd = fd };
+	int status;
+
+	/* What goes wrong until it is mounted reaches the parent. */
+	if (!daemon->opts->log_file && !daemon->opts->syslog)
+		log_open(LOG_TO_SYSLOG, NULL);
+	if (chdir("/") < 0)
+		log_msg(LEVEL_WARN, "cannot leave the working directory");
+	status = serve_run(daemon, source, told_in_background, &word);
+	release(daemon);
+	return status ? EXIT_FAILED : EXIT_OK;
+}
+
+static enum exit_code await_child(pid_t pid, int fd, const char *mountpoint)
+{
+	char word[ERROR_CAP];
+	size_t len = 0;
+	ssize_t got;
+	struct stat st;
+
+	while (len < sizeof(word) - 1 &&
+	       ((got = read(fd, word + len, sizeof(word) - 1 - len)) > 0 ||
+		(got < 0 && errno == EINTR)))
+		len += got > 0 ? (size_t)got : 0;
+	word[len] = '\0';
+	close(fd);
+	if (len == 0)
+		return fail(EXIT_FAILED, "the daemon ended before it "
+			    "mounted; see the log");
+	if (word[0])
+		return fail(EXIT_FAILED, "%s", word);
+	if (stat(mountpoint, &st) == 0)
+		return EXIT_OK;
+	fail(EXIT_FAILED, "the mount on '%s' does not answer: %s; see the "
+	     "log", mountpoint, strerror(errno));
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+	return EXIT_FAILED;
+}
+
+static enum exit_code run_background(struct daemon *daemon,
+				     const char *source)
+{
+	enum exit_code code;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail(EXIT_FAILED, "cannot make a pipe: %s; close some "
+			    "files", strerror(errno));
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		_exit(run_child(daemon, source, ends[1]));
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return fail(EXIT_FAILED, "cannot fork: %s; end some "
+			    "processes", strerror(errno));
+	}
+	code = await_child(pid, ends[0], daemon->mountpoint);
+	return code;
+}
+
+enum exit_code start_mount(const struct opts *opts)
+{
+	struct daemon daemon = { .opts = opts, .src.root_fd = -1,
+				 .started = time(NULL) };
+	const char *source = opts->words[0];
+	char *real = NULL;
+	enum exit_code code = prepare(&daemon);
+
+	if (!code && source[0] != '/') {
+		real = realpath(source, NULL);
+		source = real ? real : source;
+	}
+	daemon.source = source;
+	if (code)
+		;
+	else if (!opts->foreground)
+		code = run_background(&daemon, source);
+	else if (serve_run(&daemon, source, told_in_foreground,
+			   (void *)opts))
+		code = EXIT_FAILED;
+	release(&daemon);
+	free(real);
+	return code;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * terms.h - what a mount and the kernel agree upon before the first request.
+ */
+#ifndef BFS_DAEMON_MOUNT_TERMS_H
+#define BFS_DAEMON_MOUNT_TERMS_H
+
+#include "daemon.h"
+
+/* Answers the kernel's first request; userdata is the struct daemon. */
+void terms_agree(void *userdata, struct fuse_conn_info *conn);
+
+#endif

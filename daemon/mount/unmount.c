@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * unmount.c - see unmount.h.
+ */
+#include "mount/unmount.h"
+
+#include "mount/holders.h"
+#include "mount/mount.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define WAIT_SECONDS 60
+#define STEP_SECONDS 3
+
+void unmount_thread_name(char *buf, unsigned major, unsigned minor)
+{
+	snprintf(buf, UNMOUNT_THREAD_NAME_CAP, "bfs-%u:%u", major, minor);
+}
+
+static bool has_name(const char *task, const char *wanted)
+{
+	char path[64], name[UNMOUNT_THREAD_NAME_CAP + 1];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.40s/comm", task);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, name, sizeof(name) - 1);
+	close(fd);
+	name[len > 0 ? len : 0] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	return strcmp(name, wanted) == 0;
+}
+
+static bool has_thread(const char *pid, const char *wanted)
+{
+	char path[64];
+	struct dirent *entry;
+	bool found = false;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/task", pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return false;
+	while (!found && (entry = readdir(tasks))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/task/%.20s", pid,
+			 entry->d_name);
+		found = has_name(path, wanted);
+	}
+	closedir(tasks);
+	return found;
+}
+
+/* A descriptor that becomes readable when the daemon ends, or -1. */
+static int find_daemon(const struct mount_entry *mount)
+{
+	char wanted[UNMOUNT_THREAD_NAME_CAP];
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int fd = -1;
+
+	unmount_thread_name(wanted, mount->major, mount->minor);
+	while (proc && fd < 0 && (entry = readdir(proc))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    !has_thread(entry->d_name, wanted))
+			continue;
+		fd = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
+	}
+	if (proc)
+		closedir(proc);
+	return fd;
+}
+
+/* Whether the daemon ends. It does not while somebody has the mount: there
+ * is nothing to wait for then. */
+static bool wait_gone(const struct mount_entry *mount, int daemon_fd,
+		      struct holders *ret_holders)
+{
+	struct pollfd ended = { .fd = daemon_fd, .events = POLLIN };
+
+	*ret_holders = (struct holders){ 0 };
+	if (daemon_fd < 0)
+		return true;
+	for (int i = 0; i < WAIT_SECONDS; i += STEP_SECONDS) {
+		if (poll(&ended, 1, STEP_SECONDS * 1000) == 1)
+			return true;
+		holders_find(mount->major, mount->minor, ret_holders);
+		if (ret_holders->users[0] || ret_holders->spaces[0])
+			return false;
+	}
+	return false;
+}
+
+/* "; in use by a (1); still in the namespace of b (2)" */
+static void tell_holders(char *buf, size_t cap, const struct holders *who)
+{
+	snprintf(buf, cap, "%s%s%s%s", who->users[0] ? "; in use by " : "",
+		 who->users, who->spaces[0] ?
+		 "; still mounted in the namespace of " : "", who->spaces);
+}
+
+static int detach(const char *mountpoint, const char *path,
+		  const struct mount_entry *mount, char *error, size_t cap)
+{
+	struct holders who = { 0 };
+	char reason[512], held[600];
+	int daemon_fd = find_daemon(mount), status = 0;
+
+	if (mount_detach(path, false, reason, sizeof(reason))) {
+		holders_find(mount->major, mount->minor, &who);
+		/* Elsewhere it may stay. */
+		who.spaces[0] = '\0';
+		tell_holders(held, sizeof(held), &who);
+		snprintf(error, cap, "cannot unmount '%s': %s%s; close what "
+			 "is open there and try again", mountpoint, reason,
+			 held);
+		status = -1;
+	} else if (!wait_gone(mount, daemon_fd, &who)) {
+		tell_holders(held, sizeof(held), &who);
+		snprintf(error, cap, "'%s' is unmounted, but its daemon "
+			 "still runs%s; %s", mountpoint, held, held[0] ?
+			 "it ends when that does" : "look for it with ps");
+		status = -1;
+	}
+	if (daemon_fd >= 0)
+		close(daemon_fd);
+	return status;
+}
+
+int unmount_run(const char *mountpoint, char *error, size_t cap)
+{
+	struct mount_entry mount;
+	char *path = mount_resolve(mountpoint, &mount);
+	int status = -1;
+
+	if (!path || !mounttable_is_bloscfs(&mount))
+		snprintf(error, cap, "'%s' is not a mount of bloscfs; "
+			 "findmnt -t fuse.bloscfs lists those that are",
+			 mountpoint);
+	else
+		status = detach(mountpoint, path, &mount, error, cap);
+	free(path);
+	return status;
+}

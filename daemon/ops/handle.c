@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * handle.c - open files and directories: made, found, let go.
+ */
+#include "ops/handle.h"
+
+#include "ops/dirs.h"
+#include "tree/look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct {
+	pthread_mutex_t lock;
+	struct handle *first;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+struct handle *handle_new(struct daemon *daemon, struct node *node)
+{
+	struct handle *handle = calloc(1, sizeof(*handle));
+
+	if (!handle)
+		return NULL;
+	atomic_init(&handle->refs, 1);
+	handle->node = node;
+	pthread_mutex_init(&handle->lock, NULL);
+	tree_opened(&daemon->tree, node);
+	pthread_mutex_lock(&all.lock);
+	handle->next = all.first;
+	handle->at = &all.first;
+	if (handle->next)
+		handle->next->at = &handle->next;
+	all.first = handle;
+	pthread_mutex_unlock(&all.lock);
+	return handle;
+}
+
+void handle_ref(struct handle *handle)
+{
+	atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+}
+
+void handle_put(struct daemon *daemon, struct handle *handle)
+{
+	if (atomic_fetch_sub(&handle->refs, 1) != 1)
+		return;
+	pthread_mutex_lock(&all.lock);
+	*handle->at = handle->next;
+	if (handle->next)
+		handle->next->at = handle->at;
+	pthread_mutex_unlock(&all.lock);
+	if (handle->frame)
+		tree_put_frame(&daemon->tree, handle->frame);
+	bloscfs_fd_free(handle->file);
+	dirs_let_go(daemon, handle);
+	free(handle->places);
+	pthread_mutex_destroy(&handle->lock);
+	tree_closed(&daemon->tree, handle->node);
+	free(handle);
+}
+
+void handle_free_all(struct daemon *daemon)
+{
+	while (all.first)
+		handle_put(daemon, all.first);
+}
+
+struct handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (struct handle *)(uintptr_t)fi->fh;
+}
+
+/* Whether there is hope for a follower of the handle's frame. */
+static bool may_follow(struct handle *handle)
+{
+	bool may;
+
+	if (handle->node->kind != NODE_ENTRY || !handle->node->entry.keeps)
+		return false;
+	pthread_mutex_lock(&handle->lock);
+	may = !handle->stuck;
+	pthread_mutex_unlock(&handle->lock);
+	return may;
+}
+
+bool handle_follow(struct daemon *daemon, struct handle *handle,
+		   const struct frame *last)
+{
+	struct frame *next, *old = NULL;
+	bool moved;
+	int status;
+
+	if (!may_follow(handle))
+		return false;
+	status = look_frame(daemon, handle->node, &next);
+	pthread_mutex_lock(&handle->lock);
+	if (!status) {
+		old = handle->frame;
+		handle->frame = next;
+	}
+	handle->stuck = status == -ESTALE;
+	moved = handle->frame != last;
+	pthread_mutex_unlock(&handle->lock);
+	if (old)
+		tree_put_frame(&daemon->tree, old);
+	return moved;
+}
+
+struct frame *handle_frame(struct daemon *daemon, struct handle *handle)
+{
+	struct frame *frame;
+	int i;
+
+	for (i = 0;; i++) {
+		pthread_mutex_lock(&handle->lock);
+		frame = tree_hold_frame(&daemon->tree, handle->frame);
+		pthread_mutex_unlock(&handle->lock);
+		if (i > 0 || !atomic_load(&frame->replaced) ||
+		    !handle_follow(daemon, handle, frame))
+			return frame;
+		tree_put_frame(&daemon->tree, frame);
+	}
+}
+
+struct bloscfs_node handle_entry(const struct node *node)
+{
+	return node->kind == NODE_ENTRY ? node->entry.node : bloscfs_root();
+}

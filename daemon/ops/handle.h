@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * handle.h - an open file or directory of the mount. It keeps what it was
+ * opened on, whatever happens to the names meanwhile.
+ */
+#ifndef BFS_DAEMON_OPS_HANDLE_H
+#define BFS_DAEMON_OPS_HANDLE_H
+
+#include "daemon.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct handle {
+	atomic_uint refs;	/* the kernel's, and of requests under way */
+	struct node *node;
+	struct frame *frame;	/* of what lies in a container; or NULL */
+	struct bloscfs_fd *file;	/* of a plain file; or NULL */
+	bool is_source_dir;
+	DIR *dir;		/* of a source's directory; NULL: let go */
+	dev_t dir_dev;		/* which directory that is */
+	ino_t dir_ino;
+	off_t dir_off;		/* where dir stands */
+	struct places *places;	/* with keep: for offsets; NULL: none yet */
+	uint32_t names_asked;	/* of the directory when it was opened */
+	pthread_mutex_t lock;	/* guards frame, stuck, dir and places */
+	bool stuck;		/* what follows frame is something else */
+	struct handle *next, **at;	/* among all */
+};
+
+/* NULL on no memory. */
+struct handle *handle_new(struct daemon *daemon, struct node *node);
+void handle_ref(struct handle *handle);
+/* Frees it with the last reference. A request must hold one to touch the
+ * handle after its reply: the kernel may let go at once. */
+void handle_put(struct daemon *daemon, struct handle *handle);
+/* What the kernel never released, once no worker runs any more. */
+void handle_free_all(struct daemon *daemon);
+struct handle *handle_of(const struct fuse_file_info *fi);
+/* The opened container to read from, referenced: one that continues the one
+ * that was opened, if there is such by now. */
+struct frame *handle_frame(struct daemon *daemon, struct handle *handle);
+/* Moves on to what continues the frame `last`, if the entry lives there too;
+ * false if there is nothing else to read from. */
+bool handle_follow(struct daemon *daemon, struct handle *handle,
+		   const struct frame *last);
+/* The entry that a container's node or one within it stands for. */
+struct bloscfs_node handle_entry(const struct node *node);
+
+#endif

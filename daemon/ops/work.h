@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * work.h - turns: who works on which request, how much, and until when.
+ *
+ * Workers take requests from the kernel. Each first has a glance: what is
+ * decoded already, or costs next to nothing, is answered at once. What takes
+ * more needs one of as many permits as there are threads to decode; so there
+ * are always workers left for names and attributes. What turns out to take
+ * much more is left to threads of its own and lower priority, of which one
+ * container has at most half. Who finds no permit or thread waits in a queue,
+ * and no worker with him.
+ *
+ * A request is done again from its beginning at each of these stages. The
+ * kernel's interrupts end what waits, and what such a thread is at.
+ */
+#ifndef BFS_DAEMON_OPS_WORK_H
+#define BFS_DAEMON_OPS_WORK_H
+
+#include "daemon.h"
+#include "ops/workcounts.h"
+
+/* A request. */
+struct task {
+	fuse_req_t req;
+	/* Does and answers it. False, with nothing answered and all undone,
+	 * where work_is_void() says so. */
+	bool (*run)(struct daemon *daemon, struct task *task);
+	const char *deed;	/* "read", for the log */
+	fuse_ino_t id;
+	const char *name;	/* or NULL */
+	size_t len;
+	off_t off;
+	int flag;
+	bool decodes;		/* a glance is for what is decoded already */
+	struct fuse_file_info fi;
+};
+
+/* 0 or -errno. The slow threads start here: after the daemon has forked. */
+int work_start(struct daemon *daemon);
+/* Cancels and answers what is left and ends the threads. False where one does
+ * not end in wait_ms, unless that is 0. */
+bool work_stop(struct daemon *daemon, unsigned wait_ms);
+
+/* What each worker needs: 0 or -ENOMEM. */
+int work_thread_init(struct daemon *daemon);
+void work_thread_release(void);
+/* Sees to it that the request is answered, now or later. */
+void work_do(struct daemon *daemon, struct task *task);
+/* Whether what this thread was told by the library for its request does not
+ * count: it was stopped, and must not be answered. */
+bool work_is_void(void);
+/* Answers those that were interrupted while they waited. After each request
+ * that a worker took. */
+void work_sweep(struct daemon *daemon);
+/* The kernel sends read-ahead for nobody in particular, and tells of no
+ * interrupt: ends what was asked for by threads that are gone. True: to be
+ * called again in WORK_WATCH_MS; else when the descriptor is readable. */
+bool work_watch(struct daemon *daemon);
+int work_watch_fd(const struct daemon *daemon);
+#define WORK_WATCH_MS 500
+
+void work_count(const struct daemon *daemon, struct work_counts *ret_counts);
+
+#endif

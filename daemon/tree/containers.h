@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * containers.h - opened containers: one per node, shared by its users. idle
+ * ones are closed, the longest unused first, when there are too many.
+ *
+ * A frame whose file has changed stays with its node until the file is opened
+ * anew, which may turn out to go on from it. All calls may run at once.
+ */
+#ifndef BFS_DAEMON_TREE_CONTAINERS_H
+#define BFS_DAEMON_TREE_CONTAINERS_H
+
+#include "tree/nodes.h"
+
+#include <stdatomic.h>
+
+/* An opened container, as it was at one version. */
+struct frame {
+	struct bloscfs_file *file;
+	struct src_stat st;
+	uint32_t version;
+	uint32_t refs;
+	struct node *node;		/* NULL: closed with the last ref */
+	struct frame *newer, *older;	/* among the idle */
+	bool hot;			/* the file had changed just then */
+	_Atomic int64_t seen;		/* when it was still so, ns */
+	atomic_bool replaced;		/* its file has changed since */
+};
+
+/* The opened container of a node if it was opened as st, with a reference;
+ * NULL if it must be opened. */
+struct frame *tree_find_frame(struct tree *tree, struct node *node,
+			      const struct src_stat *st);
+/* Any opened container of the node, however old. */
+struct frame *tree_any_frame(struct tree *tree, struct node *node);
+/* The same, where there will be no other any more. */
+struct frame *tree_last_frame(struct tree *tree, struct node *node);
+/* What opening a container came to. */
+struct opened {
+	struct bloscfs_file *file;
+	struct src_stat st;
+	bool hot;
+	struct frame *continues;	/* the frame that it goes on from */
+};
+
+/* Gives an opened container to its node. If another thread was faster that
+ * one's is returned and the file is closed. NULL on no memory. */
+struct frame *tree_add_frame(struct tree *tree, struct node *node,
+			     const struct opened *opened);
+/* Another reference. */
+struct frame *tree_hold_frame(struct tree *tree, struct frame *frame);
+/* Closes the idle ones whose files were removed: who removes a big file wants
+ * its space back. */
+void tree_sweep(struct tree *tree);
+void tree_put_frame(struct tree *tree, struct frame *frame);
+
+#endif

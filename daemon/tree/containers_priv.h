@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * containers_priv.h - what tree.c needs of the opened containers.
+ *
+ * Closing a container may take long, so calls under the lock only collect
+ * what is to be closed, linked by older.
+ */
+#ifndef BFS_DAEMON_TREE_CONTAINERS_PRIV_H
+#define BFS_DAEMON_TREE_CONTAINERS_PRIV_H
+
+#include "tree/containers.h"
+
+/* Parts a node from its opened container, if it has one. With the lock
+ * held. */
+void frames_detach(struct tree *tree, struct node *node,
+		   struct frame **closing);
+/* Notes that the file of a node's opened container has changed; another file
+ * cannot go on from it. With the lock held. */
+void frames_outdate(struct tree *tree, struct node *node, bool same_file,
+		    struct frame **closing);
+/* Without the lock. */
+void frames_close(struct frame *closing);
+
+#endif

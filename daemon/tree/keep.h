@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * keep.h - the option keep: what is a container stays what it is in the
+ * source, and its directory lies beside it as NAME.d, or as NAME.d%~2, ... up
+ * to %~99 where the source shows entries of the names before. A name that has
+ * no room for that has no directory.
+ */
+#ifndef BFS_DAEMON_TREE_KEEP_H
+#define BFS_DAEMON_TREE_KEEP_H
+
+#include "daemon.h"
+
+#include <limits.h>
+
+/* Bytes that a directory's name has more than its container's; 0 where a name
+ * is not of that form. *ret_number: 1 for NAME.d, 2 for NAME.d%~2, ... */
+size_t keep_suffix(const char *name, unsigned *ret_number);
+/* As look_at, for a name that need not be the source's. Without the option
+ * the same as that. */
+int keep_lookup(struct daemon *daemon, struct node *parent, int dir_fd,
+		const char *name, enum node_kind *ret_kind,
+		struct src_stat *ret_st);
+/* The directory of an entry of the source, which was found to be st: its name
+ * and what it is. -ENOENT where there is none; with other errors, too, there
+ * is a name. */
+int keep_find(struct daemon *daemon, struct node *parent, int dir_fd,
+	      const char *name, const struct src_stat *st,
+	      char ret_dir[NAME_MAX + 1], struct src_stat *ret_st);
+
+#endif

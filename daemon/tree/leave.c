@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * leave.c - the verdict on a folder, found again when the folder changes: a
+ * store that is being written is one as soon as its metadata is there.
+ */
+#include "tree/leave.h"
+
+#include "tree/choice.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A folder's verdict, and which state of the folder `own` is of (0: none). */
+static struct verdict get_verdict(struct tree *tree, const struct node *node,
+				  uint64_t *ret_state)
+{
+	struct verdict verdict;
+
+	pthread_mutex_lock(&tree->lock);
+	verdict = node->verdict;
+	*ret_state = node->opened_as;
+	pthread_mutex_unlock(&tree->lock);
+	return verdict;
+}
+
+static void set_verdict(struct tree *tree, struct node *node,
+			const struct verdict *verdict, uint64_t state)
+{
+	pthread_mutex_lock(&tree->lock);
+	node->verdict = *verdict;
+	node->opened_as = state;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* Which state of a folder a descriptor shows; 0 where a change may not show
+ * in it yet. */
+static uint64_t state_of(const struct stat *st)
+{
+	int64_t mtime = st->st_mtim.tv_sec * INT64_C(1000000000) +
+			st->st_mtim.tv_nsec;
+	uint64_t state = (uint64_t)mtime;
+
+	if (src_now() - mtime < HOT_NS)
+		return 0;
+	state = state * UINT64_C(0x9e3779b97f4a7c15) +
+		(uint64_t)st->st_ctim.tv_sec * 1000000000 +
+		(uint64_t)st->st_ctim.tv_nsec;
+	return (state * UINT64_C(0x9e3779b97f4a7c15) + st->st_ino) | 1;
+}
+
+static int judge(struct daemon *daemon, struct node *folder, int dir_fd,
+		 struct verdict *ret_verdict)
+{
+	struct verdict verdict, above = { .left = daemon->in_store };
+	uint64_t known, now, other;
+	struct stat st;
+	int status = 0;
+
+	if (fstat(dir_fd, &st) < 0)
+		return -errno;
+	now = state_of(&st);
+	verdict = get_verdict(&daemon->tree, folder, &known);
+	if (folder->parent)
+		above = get_verdict(&daemon->tree, folder->parent, &other);
+	*ret_verdict = verdict;
+	if (now && now == known && verdict.left ==
+				   (verdict.own || above.left))
+		return 0;
+	if (!now || now != known)
+		status = choice_leaves(dir_fd, !daemon->no_stores,
+				       &verdict.own);
+	if (status)
+		return status;
+	verdict.left = verdict.own || above.left;
+	verdict.ever = verdict.ever || verdict.left;
+	set_verdict(&daemon->tree, folder, &verdict, now);
+	*ret_verdict = verdict;
+	return 0;
+}
+
+/* By the globs. 0 or -errno. */
+static int exclude(struct daemon *daemon, struct node *folder,
+		   const char *name, bool *ret_excluded)
+{
+	char *above, *path;
+
+	*ret_excluded = false;
+	if (!daemon->opts->choice.n_rules)
+		return 0;
+	above = tree_long_path(folder);
+	if (!above || asprintf(&path, "%s%s%s", above, *above ? "/" : "",
+			       name) < 0) {
+		free(above);
+		return -ENOMEM;
+	}
+	*ret_excluded = choice_excludes(&daemon->opts->choice, path);
+	free(above);
+	free(path);
+	return 0;
+}
+
+int leave_look(struct daemon *daemon, struct node *folder, int dir_fd,
+	       const char *name, bool *ret_left, bool *ret_ever)
+{
+	struct verdict verdict;
+	int status = judge(daemon, folder, dir_fd, &verdict);
+
+	if (status)
+		return status;
+	*ret_left = verdict.left;
+	*ret_ever = verdict.ever;
+	return verdict.left ? 0 : exclude(daemon, folder, name, ret_left);
+}
+
+bool leave_known(struct daemon *daemon, struct node *folder,
+		 const char *path)
+{
+	uint64_t state;
+
+	return get_verdict(&daemon->tree, folder, &state).left ||
+	       choice_excludes(&daemon->opts->choice, path);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source.h - SOURCE: what lies at a path below it.
+ *
+ * SOURCE is opened once, before mounting; every later access starts at that
+ * descriptor and stays below it: no symlink is followed, no FIFO or device
+ * is opened, no mount of bloscfs entered. Paths are relative, without "." and
+ * "..". "" is the root.
+ * All calls but src_open and src_close may run at once.
+ */
+#ifndef BFS_DAEMON_TREE_SOURCE_H
+#define BFS_DAEMON_TREE_SOURCE_H
+
+#include "tree/rights.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* What an entry of the source looks like in the mount. */
+enum src_kind {
+	SRC_HIDDEN,
+	SRC_DIR,
+	SRC_PLAIN,
+	SRC_LINK,
+	SRC_FRAME,	/* a container, shown as a directory */
+};
+
+/* A directory that may be a container has the size and time of its index,
+ * which tell more of its content than its own. Rights are there after
+ * src_look and src_look_fd ("srcrights.h"). */
+struct src_stat {
+	uint64_t dev, ino, size, blocks;
+	int64_t mtime_sec;
+	uint32_t mtime_nsec;
+	uint32_t mode, uid, gid, nlink, blksize;
+	uint32_t index_mode;	/* of a directory's index; 0: has none */
+	uint32_t index;		/* which index that is */
+	uint32_t own_mtime_nsec;	/* a directory's own */
+	int64_t own_mtime_sec;
+	int64_t ctime_ns;
+	const struct acl *acl;	/* its list of rights, or NULL */
+	bool acl_hot;		/* ... which had changed just then */
+	bool nested;		/* a mount of bloscfs: an empty directory */
+	const struct rights *parts;	/* who may read a directory's parts */
+	int64_t parts_until;	/* when they are looked at again, ns */
+};
+
+struct choice;
+
+struct src {
+	const struct choice *choice;	/* what is a container for us */
+	int root_fd;		/* a directory */
+	char *file;		/* the one container in it; NULL: a tree */
+	bool plain_walk;	/* the kernel has no openat2 */
+	int64_t parts_ns;	/* how long rights of parts are believed */
+};
+
+/* path is a directory or a regular file. 0 or -errno. */
+int src_open(struct src *src, const char *path);
+void src_close(struct src *src);
+
+/* A descriptor, or -errno. base is -1 for the root, or a directory's. -EXDEV
+ * for a mount of bloscfs and what lies in one: they are not entered. */
+int src_at(const struct src *src, int base, const char *path, int flags);
+/* Opens a regular file for reading, and says which it is. */
+int src_open_file(const struct src *src, int base, const char *path,
+		  struct src_stat *ret_stat);
+/* Opens a directory for listing, and says which it is. */
+int src_open_dir(const struct src *src, int base, const char *path,
+		 struct src_stat *ret_stat);
+int src_stat(const struct src *src, int base, const char *path,
+	     struct src_stat *ret_stat);
+/* The directory that path's last component lies in: base or the root itself,
+ * or a new descriptor. *ret_name points into path, or at ".". */
+int src_parent(const struct src *src, int base, const char *path,
+	       const char **ret_name);
+/* Closes what src_parent opened. */
+void src_leave(const struct src *src, int base, int parent);
+/* Whether a name is never shown. */
+bool src_hides(const char *name);
+/* The kind of what lies at path, whose stat is given. What may be a
+ * container is opened and looked into; what we may not read is none. */
+int src_kind(const struct src *src, int base, const char *path,
+	     const struct src_stat *stat, enum src_kind *ret_kind);
+/* The kind of what is left as it is, whatever it holds. */
+enum src_kind src_plain_kind(const struct src_stat *stat);
+
+/* The same file. */
+bool src_same_file(const struct src_stat *a, const struct src_stat *b);
+/* The same file with the same content, as far as stat tells. */
+bool src_same_content(const struct src_stat *a, const struct src_stat *b);
+/* The same of a container: the rights of its parts, too. */
+bool src_same_container(const struct src_stat *a, const struct src_stat *b);
+
+/* A change so young may not show in a file's times. */
+#define HOT_NS INT64_C(20000000)
+
+/* Nanoseconds since 1970. */
+int64_t src_now(void);
+/* Whether the file had changed just before now: what it holds may not have
+ * arrived yet, since a write is dated before its bytes are there. */
+bool src_is_hot(const struct src_stat *stat, int64_t now);
+/* The same owner and permissions, of the parts too. */
+bool src_same_rights(const struct src_stat *a, const struct src_stat *b);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * names.c - the public interface: what names and folders say, before
+ * anything is opened.
+ */
+#pragma GCC visibility push(default)
+#include "bloscfs.h"
+#pragma GCC visibility pop
+
+#include "container/foreign.h"
+
+const char *bloscfs_claimed(const char *name)
+{
+	return bfs_claimed_container(name);
+}
+
+enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is)
+{
+	return (enum bloscfs_err)bfs_foreign_store(dirfd, ret_is);
+}

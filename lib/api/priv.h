@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * priv.h - what the files of the public interface share: the types that
+ * are opaque outside, and how a call ends.
+ */
+#ifndef BFS_API_PRIV_H
+#define BFS_API_PRIV_H
+
+#pragma GCC visibility push(default)
+#include "bloscfs.h"
+#pragma GCC visibility pop
+
+#include "array/array.h"
+#include "base/call.h"
+#include "base/err.h"
+#include "base/mem_turn.h"
+#include "view/nesting.h"
+
+struct bloscfs {
+	struct bfs_engine *engine;
+	uint32_t views;
+};
+
+struct bloscfs_call {
+	struct bfs_call own;
+	struct bloscfs *fs;
+};
+
+struct bloscfs_file {
+	struct bfs_tree *tree;
+	struct bfs_file *root;		/* the outermost container */
+};
+
+struct bloscfs_pieces {
+	struct bfs_pieces own;
+	struct bfs_turn turn;		/* while they are pinned */
+	struct bfs_file *file;		/* whose blocks are pinned, or NULL */
+	uint32_t child;
+};
+
+#pragma GCC visibility push(hidden)
+/* Ends a call: fills the caller's diagnosis on failure only. */
+enum bloscfs_err bfs_api_answer(enum bfs_err err, struct bfs_diag *own,
+				struct bloscfs_diag *pub);
+enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub);
+/* After a try that began with the mark (moment.h): whether to try again. Else
+ * *err is what it is; what a file is blamed for while an error of the moment
+ * was met is not its fault. */
+bool bfs_api_again(struct bfs_turn *turn, uint64_t mark, enum bfs_err *err,
+		   struct bfs_diag *diag);
+#pragma GCC visibility pop
+
+#endif

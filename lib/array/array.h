@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array.h - one opened frame: a byte range becomes pinned block pieces or
+ * copied bytes; what is missing is read and decoded on the way.
+ *
+ * Only the plan of a touched chunk and the compressed bytes of the touched
+ * blocks are read, neighbours in one pread. The thread that asks decodes.
+ * No lock is held during I/O or decode. See docs/architecture.md.
+ */
+#ifndef BFS_ARRAY_ARRAY_H
+#define BFS_ARRAY_ARRAY_H
+
+#include "cache/cache.h"
+#include "container/container.h"
+#include "base/err.h"
+#include "array/nd.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* What all opened frames share: cache, plans, scratch, counters. */
+struct bfs_engine;
+
+struct bfs_engine_options {
+	uint64_t cache_len;	/* bytes; 0 = 256 MiB */
+	unsigned n_threads;	/* 0 = the CPUs this process may use */
+};
+
+struct bfs_engine_stats {
+	struct bfs_cache_stats cache;
+	uint64_t decoded_len;	/* bytes that came out of decoding */
+	uint64_t decode_ns;
+	uint64_t source_len;	/* bytes asked from sources by reads */
+	uint64_t n_source_reads;
+	uint64_t n_plans, n_plan_hits;
+	unsigned n_threads;	/* that decode at once */
+};
+
+enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
+			    struct bfs_engine **ret_engine) BFS_MUST_CHECK;
+void bfs_engine_free(struct bfs_engine *engine);	/* NULL is fine */
+void bfs_engine_get_stats(struct bfs_engine *engine,
+			  struct bfs_engine_stats *ret_stats);
+/* Cancels, for good, all calls that have this flag among their ends, and
+ * what is decoded ahead. */
+void bfs_engine_cancel(struct bfs_engine *engine);
+const atomic_bool *bfs_engine_ending(const struct bfs_engine *engine);
+/* Gives unpinned memory back: all; what is idle or beyond the cache's
+ * budget. */
+void bfs_engine_trim(struct bfs_engine *engine);
+void bfs_engine_settle(struct bfs_engine *engine);
+
+/* The byte streams that an opened frame can give. */
+enum bfs_stream_kind {
+	BFS_STREAM_DATA,	/* the array in C order, or all chunks joined */
+	BFS_STREAM_JOINED,	/* all chunks joined, padding and all */
+	BFS_STREAM_CHUNK,	/* chunk `index` */
+	BFS_STREAM_TILE,	/* of a tiled array: chunk `index` in C order,
+				 * zeros where it goes beyond the array */
+	BFS_STREAM_META,	/* fixed metalayer `index` */
+	BFS_STREAM_VLMETA,	/* variable-length metalayer `index` */
+	BFS_STREAM_SOURCE,	/* the container's own bytes */
+	BFS_STREAM_RAW_CHUNK,	/* chunk `index` as it is stored */
+	BFS_STREAM_LAZY_CHUNK,	/* chunk `index` as a lazy chunk */
+};
+
+struct bfs_stream {
+	enum bfs_stream_kind kind;
+	uint64_t index;
+};
+
+/* A reader that may be sequential, or step through an array. */
+struct bfs_reader {
+	struct bfs_stream stream;
+	uint64_t next;			/* where it should go on */
+	uint64_t last, len;		/* its last read */
+	uint64_t step;			/* from read to read */
+	unsigned n_steps;		/* of this length in a row */
+	uint64_t ahead;			/* being decoded up to here */
+	uint64_t used;			/* 0 = free */
+	uint64_t number;		/* of the reader in this slot */
+	unsigned run;			/* reads in a row */
+	bool busy;			/* a job is ahead of it */
+};
+
+#define BFS_READERS 8
+
+struct bfs_ahead {
+	atomic_bool ending;		/* the array closes: jobs give up */
+	pthread_mutex_t lock;		/* guards all below */
+	pthread_cond_t done;
+	unsigned n_jobs;
+	uint64_t clock;
+	struct bfs_reader readers[BFS_READERS];
+};
+
+struct bfs_kin;
+
+/* Immutable after opening, but for `ahead`. */
+struct bfs_array {
+	struct bfs_engine *engine;
+	struct bfs_frame *frame;	/* owned */
+	uint64_t gen;			/* unique to this opening */
+	struct bfs_kin *kin;		/* shared with openings that it
+					 * continues or that continue it */
+	uint64_t kin_gen;
+	uint64_t n_before;		/* chunks of the one it continues */
+	bool digested;			/* the next holds, for all chunks */
+	uint64_t digest;
+	_Atomic uint64_t *prints;	/* of chunks that were looked at; 0 */
+	bool has_nd;			/* an array with sound geometry */
+	bool plain;			/* chunks are in C order themselves */
+	struct bfs_nd nd;
+	struct bfs_ahead ahead;
+};
+
+/* Takes over frame, also on failure. An array metalayer whose geometry does
+ * not hold makes the frame DAMAGED and leaves has_nd false. */
+enum bfs_err bfs_array_open(struct bfs_engine *engine,
+			    struct bfs_frame *frame,
+			    struct bfs_array **ret_array,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Remembers what the index says, so that a later opening can be held against
+ * it when the index has been overwritten. Before the array is shared. */
+void bfs_array_digest(struct bfs_array *array);
+/* Whether newer is older with chunks appended to it, or none; both digested.
+ * With take_blocks it goes on with the decoded blocks of chunks that are
+ * proven to be the same. Before newer is shared. */
+bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
+			bool take_blocks) BFS_MUST_CHECK;
+/* No pin of it may be left. */
+void bfs_array_close(struct bfs_array *array);
+
+/* Exact length in bytes, from headers and index alone. Fails where it
+ * cannot be known. */
+enum bfs_err bfs_array_len(struct bfs_array *array,
+			   const struct bfs_stream *stream, uint64_t *ret_len,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Whether a read of the whole stream can be tried at all (sizes known, ...):
+ * what open() of the file answers. */
+enum bfs_err bfs_array_ready(struct bfs_array *array,
+			     const struct bfs_stream *stream,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* What reading the first len bytes of a metalayer decodes, in bytes. */
+enum bfs_err bfs_array_meta_cost(struct bfs_array *array,
+				 const struct bfs_stream *stream, size_t len,
+				 uint64_t *ret_cost,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Copies exactly len bytes; RANGE beyond the end. */
+enum bfs_err bfs_array_read(struct bfs_array *array,
+			    const struct bfs_stream *stream, uint64_t off,
+			    void *buf, size_t len,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#define BFS_MAX_PIECES 24
+
+/* A range as memory: pieces in order, which stay valid until released. */
+struct bfs_pieces {
+	size_t n;
+	struct iovec iov[BFS_MAX_PIECES];
+	size_t n_pins;
+	struct bfs_cache_pin pins[BFS_MAX_PIECES];
+	/* Whether the range took a block to its end, and a sequential reader
+	 * so will not come back for it. */
+	bool at_end[BFS_MAX_PIECES];
+	bool consumed[BFS_MAX_PIECES];
+};
+
+/* Appends exactly len bytes of the stream to pieces: pinned blocks where the
+ * range falls into few of them, else copied into buf (len bytes, the
+ * caller's, which must outlive the pieces). On failure what was there before
+ * stays; the caller releases. */
+enum bfs_err bfs_array_pin(struct bfs_array *array,
+			   const struct bfs_stream *stream, uint64_t off,
+			   void *buf, size_t len, struct bfs_pieces *pieces,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+void bfs_array_release(struct bfs_array *array, struct bfs_pieces *pieces);
+
+/* Decoded bytes [off, off + len) of a stream as a source of their own. The
+ * array must outlive it. */
+enum bfs_err bfs_array_as_source(struct bfs_array *array,
+				 const struct bfs_stream *stream, uint64_t off,
+				 uint64_t len, struct bfs_source **ret_source,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The plan of chunk n, referenced (bfs_chunk_unref), and where the chunk
+ * lies; for views that show facts of a chunk. */
+enum bfs_err bfs_array_plan(struct bfs_array *array, uint64_t n,
+			    struct bfs_chunk **ret_chunk,
+			    struct bfs_span *ret_span,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif

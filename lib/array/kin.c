@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kin.c - a frame that has grown by appended chunks goes on with the
+ * decoded blocks of the chunks that it had before.
+ *
+ * Openings of a growing frame are kin: they share generations of blocks. A
+ * chunk's blocks go to a shared generation if its bytes were read when the
+ * source had been quiet for a moment: a write is dated before its bytes
+ * arrive. A later opening takes them over if the chunk's place, header, block
+ * starts and first bytes are what they were. Whatever is in doubt gets a
+ * generation of its own, and is read again.
+ *
+ * An index that begins as the older one does proves little: whoever rewrites
+ * a frame of stored chunks makes the same one. So the first bytes of each
+ * chunk that was ever looked at, and of some others, are held against what
+ * they were.
+ */
+#include "array/priv.h"
+
+#include "base/bytes.h"
+#include "container/index.h"
+#include "base/mem.h"
+#include "base/moment.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+/* Shared generations of one kin; the first is that of most chunks. */
+#define MAX_SHARED 16
+/* A frame of more is not held against what it was. */
+#define MAX_CHUNKS (UINT64_C(1) << 16)
+/* Chunks that are looked at before anybody asks for them. */
+#define N_SAMPLES 8
+/* A source is quiet so long after its last change. */
+#define QUIET_NS INT64_C(20000000)
+
+struct bfs_kin {
+	pthread_mutex_t lock;		/* guards all below */
+	uint32_t refs;
+	unsigned n_shared;
+	uint64_t shared[MAX_SHARED];
+};
+
+enum bfs_err bfs_kin_new(struct bfs_array *a)
+{
+	struct bfs_kin *kin = bfs_zalloc(1, sizeof(*kin));
+
+	if (!kin)
+		return BFS_ERR_NOMEM;
+	pthread_mutex_init(&kin->lock, NULL);
+	kin->refs = 1;
+	kin->n_shared = 1;
+	kin->shared[0] = atomic_fetch_add(&a->engine->next_gen, 1);
+	a->kin = kin;
+	a->kin_gen = kin->shared[0];
+	return BFS_OK;
+}
+
+void bfs_kin_put(struct bfs_array *a)
+{
+	struct bfs_kin *kin = a->kin;
+	uint32_t left;
+
+	if (!kin)
+		return;
+	pthread_mutex_lock(&kin->lock);
+	left = --kin->refs;
+	pthread_mutex_unlock(&kin->lock);
+	a->kin = NULL;
+	if (left)
+		return;
+	bfs_plans_drop(a->engine, kin->shared[0]);
+	for (unsigned i = 0; i < kin->n_shared; i++)
+		bfs_cache_drop(a->engine->cache, kin->shared[i]);
+	pthread_mutex_destroy(&kin->lock);
+	bfs_free(kin);
+}
+
+/* A shared generation in which no block of any chunk is yet. */
+static bool add_shared(struct bfs_array *a, uint64_t *ret_gen)
+{
+	struct bfs_kin *kin = a->kin;
+	bool added;
+
+	pthread_mutex_lock(&kin->lock);
+	added = kin->n_shared < MAX_SHARED;
+	if (added) {
+		*ret_gen = atomic_fetch_add(&a->engine->next_gen, 1);
+		kin->shared[kin->n_shared++] = *ret_gen;
+	}
+	pthread_mutex_unlock(&kin->lock);
+	return added;
+}
+
+static bool is_quiet(const struct bfs_source_id *id)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec -
+	       id->mtime_ns > QUIET_NS;
+}
+
+static bool same_place(const struct bfs_array *a, const struct bfs_plan *x,
+		       const struct bfs_plan *y)
+{
+	return x->span.special == y->span.special &&
+	       x->span.off == y->span.off && x->span.file == y->span.file &&
+	       /* A chunk's own file tells more. */
+	       (!a->frame->ops->source ||
+		x->span.special != BFS_CHUNK_BLOCKS ||
+		bfs_source_same(&x->file_id, &y->file_id));
+}
+
+static bool same_chunk(const struct bfs_chunk *x, const struct bfs_chunk *y)
+{
+	return x->head.nbytes == y->head.nbytes &&
+	       x->head.cbytes == y->head.cbytes &&
+	       x->head.kind == y->head.kind &&
+	       x->head.n_blocks == y->head.n_blocks &&
+	       x->print == y->print && !x->starts == !y->starts &&
+	       (!x->starts || !memcmp(x->starts, y->starts,
+				      x->head.n_blocks * sizeof(*x->starts)));
+}
+
+void bfs_kin_place(struct bfs_array *a, uint64_t id, struct bfs_plan *plan,
+		   const struct bfs_plan *known)
+{
+	plan->gen = a->gen;
+	plan->shared = false;
+	if (id & (BFS_VLMETA_ID | BFS_META_ID))
+		return;
+	if (!a->digested) {
+		plan->gen = a->kin_gen;
+		return;
+	}
+	if (known && known->shared && same_place(a, known, plan) &&
+	    same_chunk(known->chunk, plan->chunk)) {
+		plan->gen = known->gen;
+		plan->shared = true;
+	} else if (!is_quiet(&plan->file_id)) {
+		return;
+	} else if (!known && id >= a->n_before) {
+		plan->gen = a->kin_gen;
+		plan->shared = true;
+	} else {
+		plan->shared = add_shared(a, &plan->gen);
+	}
+}
+
+void bfs_kin_note(struct bfs_array *a, uint64_t id,
+		  const struct bfs_plan *plan)
+{
+	if (a->digested && id < a->frame->n_chunks)
+		atomic_store(&a->prints[id], plan->chunk->print | 1);
+}
+
+static bool can_grow(const struct bfs_frame *f)
+{
+	return f->index && f->status == BFS_GOOD && f->nbytes_known &&
+	       f->chunksize > 0 && !f->is_store && !f->tree &&
+	       !f->array.present && f->n_chunks <= MAX_CHUNKS;
+}
+
+/* The print of chunk n as it is now; 1 where nothing is stored. */
+static enum bfs_err read_print(struct bfs_array *a, uint64_t n,
+			       uint64_t *ret_print)
+{
+	struct bfs_source *source;
+	struct bfs_span span;
+	enum bfs_err err;
+
+	*ret_print = 1;
+	BFS_TRY(bfs_frame_span(a->frame, n, &span, NULL));
+	if (span.special != BFS_CHUNK_BLOCKS)
+		return BFS_OK;
+	BFS_TRY(bfs_frame_source(a->frame, &span, &source, NULL));
+	err = bfs_chunk_print(source, span.off, span.avail, ret_print, NULL);
+	bfs_source_unref(source);
+	return err;
+}
+
+/* Who rewrites the whole frame changes these. */
+static enum bfs_err print_some(struct bfs_array *a)
+{
+	uint64_t n = a->frame->n_chunks, step = n / N_SAMPLES + 1, print;
+
+	for (uint64_t i = 0; i < n; i += step) {
+		BFS_TRY(read_print(a, i, &print));
+		a->prints[i] = print;
+	}
+	BFS_TRY(read_print(a, n - 1, &print));
+	a->prints[n - 1] = print;
+	return BFS_OK;
+}
+
+void bfs_array_digest(struct bfs_array *a)
+{
+	struct bfs_frame *f = a->frame;
+	uint64_t mark = bfs_moment_mark();
+
+	if (!can_grow(f))
+		return;
+	a->prints = bfs_zalloc(f->n_chunks, sizeof(*a->prints));
+	a->digested = a->prints &&
+		bfs_index_digest(f->index, f->n_chunks, &a->digest, NULL) ==
+			BFS_OK &&
+		print_some(a) == BFS_OK &&
+		bfs_source_check(f->source, NULL) == BFS_OK;
+	/* Without it the next opening reads everything again. */
+	bfs_moment_forget(mark);
+}
+
+static bool same_form(const struct bfs_frame *x, const struct bfs_frame *y)
+{
+	return x->ops == y->ops && x->chunksize == y->chunksize &&
+	       x->typesize == y->typesize && x->blocksize == y->blocksize &&
+	       x->vlblocks == y->vlblocks && x->data_off == y->data_off &&
+	       x->env.typesize == y->env.typesize;
+}
+
+/* Chunks appended behind full ones; or no change at all. */
+static bool has_grown(const struct bfs_frame *x, const struct bfs_frame *y)
+{
+	if (bfs_source_same(&x->source->id, &y->source->id))
+		return x->n_chunks == y->n_chunks;
+	return y->n_chunks > x->n_chunks && y->nbytes > x->nbytes &&
+	       x->nbytes % (uint64_t)x->chunksize == 0;
+}
+
+/* All that anybody has seen of the older one is there, as it was. */
+static bool same_chunks(struct bfs_array *newer, const struct bfs_array *older)
+{
+	uint64_t n = older->frame->n_chunks, digest, print, now, i;
+
+	if (bfs_index_digest(newer->frame->index, n, &digest, NULL) !=
+		    BFS_OK || digest != older->digest)
+		return false;
+	for (i = 0; i < n; i++) {
+		print = atomic_load(&older->prints[i]);
+		if (print && (read_print(newer, i, &now) != BFS_OK ||
+			      now != print))
+			return false;
+		if (print)
+			newer->prints[i] = print;
+	}
+	return bfs_source_check(newer->frame->source, NULL) == BFS_OK;
+}
+
+bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
+			bool take_blocks)
+{
+	uint64_t mark = bfs_moment_mark();
+	bool goes_on = older->digested && newer->digested &&
+		       same_form(older->frame, newer->frame) &&
+		       has_grown(older->frame, newer->frame) &&
+		       same_chunks(newer, older);
+
+	bfs_moment_forget(mark);
+	if (!goes_on)
+		return false;
+	if (!take_blocks)
+		return true;
+	bfs_kin_put(newer);
+	newer->kin = older->kin;
+	newer->kin_gen = older->kin_gen;
+	newer->n_before = older->frame->n_chunks;
+	pthread_mutex_lock(&newer->kin->lock);
+	newer->kin->refs++;
+	pthread_mutex_unlock(&newer->kin->lock);
+	return true;
+}

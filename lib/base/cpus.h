@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cpus.h - how many CPUs' worth of time the control groups grant.
+ */
+#ifndef BFS_BASE_CPUS_H
+#define BFS_BASE_CPUS_H
+
+/* The smallest quota on the way from a process's groups to the root, in CPUs
+ * rounded up; 0: none is set. `list` is a file like /proc/self/cgroup, `root`
+ * a folder like /sys/fs/cgroup. */
+unsigned bfs_pool_quota(const char *list, const char *root);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * err.c - error names, errno, and filling a diagnosis.
+ */
+#include "base/err.h"
+
+#include "base/moment.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+	const char *name;
+	int error;
+} table[BFS_N_ERRS] = {
+	[BFS_OK] = { "ok", 0 },
+	[BFS_ERR_NOMEM] = { "no memory", ENOMEM },
+	[BFS_ERR_IO] = { "read error", EIO },
+	[BFS_ERR_NOT_FORMAT] = { "not this format", EIO },
+	[BFS_ERR_TRUNCATED] = { "truncated", EIO },
+	[BFS_ERR_CORRUPT] = { "corrupt", EIO },
+	[BFS_ERR_UNSUPPORTED] = { "unsupported", EOPNOTSUPP },
+	[BFS_ERR_LIMIT] = { "over a limit", EIO },
+	[BFS_ERR_RANGE] = { "out of range", EINVAL },
+	[BFS_ERR_CHANGED] = { "changed", ESTALE },
+	[BFS_ERR_INVALID] = { "invalid argument", EINVAL },
+	[BFS_ERR_CANCELLED] = { "cancelled", EINTR },
+	[BFS_ERR_TOO_MUCH] = { "too much work", EIO },
+	[BFS_ERR_NO_FILES] = { "no descriptors", EMFILE },
+};
+
+enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
+		      const char *fmt, ...)
+{
+	bool passes = bfs_err_passes(err);
+	struct bfs_diag own;
+	va_list args;
+
+	if (!diag && !passes)
+		return err;
+	if (!diag)
+		diag = &own;
+	diag->err = err;
+	diag->off = off;
+	diag->chunk = -1;
+	va_start(args, fmt);
+	vsnprintf(diag->text, sizeof(diag->text), fmt, args);
+	va_end(args);
+	if (passes)
+		bfs_moment_note(diag);
+	return err;
+}
+
+enum bfs_err bfs_diag_shift(struct bfs_diag *diag, enum bfs_err err,
+			    uint64_t base)
+{
+	if (diag && err != BFS_OK)
+		diag->off += base;
+	return err;
+}
+
+enum bfs_err bfs_diag_chunk(struct bfs_diag *diag, enum bfs_err err,
+			    uint64_t chunk)
+{
+	if (diag && err != BFS_OK)
+		diag->chunk = (int64_t)chunk;
+	return err;
+}
+
+const char *bfs_err_name(enum bfs_err err)
+{
+	if ((unsigned)err >= BFS_N_ERRS)
+		return "unknown error";
+	return table[err].name;
+}
+
+int bfs_err_errno(enum bfs_err err)
+{
+	if ((unsigned)err >= BFS_N_ERRS)
+		return EIO;
+	return table[err].error;
+}

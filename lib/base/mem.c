@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mem.c - counted memory: malloc, realloc and anonymous pages under one
+ * budget for the process.
+ *
+ * A request is charged before it is made, so that threads together never
+ * pass the limit by more than what malloc rounds up. What malloc really gave
+ * (malloc_usable_size) is what counts afterwards: no header of our own, and
+ * free knows the same figure.
+ */
+#include "base/mem.h"
+
+#include "base/err.h"
+#include "base/mem_turn.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_LEN ((size_t)2 << 20)
+/* Of the budget: room for short allocations alone, and what is long enough
+ * to wait behind others. */
+#define SHORT_LEN (UINT64_C(64) << 10)
+#define ROOM_PART 64
+#define MAX_ROOM (UINT64_C(4) << 20)
+#define BAR_PART 128
+#define MAX_BAR (UINT64_C(4) << 20)
+
+static _Atomic uint64_t limit_len;	/* 0: none */
+static _Atomic uint64_t used_len;
+static _Atomic uint64_t fail_after;	/* 0: never */
+static _Atomic size_t page_len;		/* 0: not asked for yet */
+
+/* Whether the allocation that a test asked to fail is this one. */
+static bool hits_planned_failure(void)
+{
+	uint64_t left = atomic_load_explicit(&fail_after, memory_order_relaxed);
+
+	while (left) {
+		if (atomic_compare_exchange_weak(&fail_after, &left, left - 1))
+			return left == 1;
+	}
+	return false;
+}
+
+static uint64_t get_limit(void)
+{
+	return atomic_load_explicit(&limit_len, memory_order_relaxed);
+}
+
+/* Long charges leave room for short ones, so that names and plans can be had
+ * while blocks take all that there is. */
+static uint64_t limit_for(uint64_t len)
+{
+	uint64_t limit = get_limit(), room = limit / ROOM_PART;
+
+	if (!limit)
+		return UINT64_MAX;
+	return len < SHORT_LEN ? limit :
+	       limit - (room < MAX_ROOM ? room : MAX_ROOM);
+}
+
+/* Charges of that much wait behind those that wait already. */
+static uint64_t get_bar(void)
+{
+	uint64_t len = get_limit() / BAR_PART;
+
+	return len < SHORT_LEN ? SHORT_LEN : len > MAX_BAR ? MAX_BAR : len;
+}
+
+/* Charges as much of `most` as there is below the limit; 0 if that is less
+ * than `least`. */
+static uint64_t charge_some(uint64_t least, uint64_t most, uint64_t limit)
+{
+	uint64_t used = atomic_load_explicit(&used_len, memory_order_relaxed);
+	uint64_t len;
+
+	do {
+		len = used < limit ? limit - used : 0;
+		if (len > most)
+			len = most;
+		if (len < least)
+			return 0;
+	} while (!atomic_compare_exchange_weak_explicit(&used_len, &used,
+							used + len,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	return len;
+}
+
+/* passes: nobody waits who came before. */
+static bool charge_budget(uint64_t len, bool passes)
+{
+	if (!passes && len >= get_bar())
+		return false;
+	return charge_some(len, len, limit_for(len)) == len;
+}
+
+static bool charge(uint64_t len)
+{
+	return bfs_turn_charge(len, charge_budget);
+}
+
+/* Also corrects a charge from what was asked to what was got. */
+static void recharge(uint64_t from, uint64_t to)
+{
+	if (from > to)
+		atomic_fetch_sub_explicit(&used_len, bfs_turn_credit(from - to),
+					  memory_order_relaxed);
+	else if (to > from)
+		atomic_fetch_add_explicit(&used_len, to - from,
+					  memory_order_relaxed);
+}
+
+uint64_t bfs_mem_reserve(uint64_t least, uint64_t most)
+{
+	return charge_some(least, most, limit_for(UINT64_MAX));
+}
+
+void bfs_mem_unreserve(uint64_t len)
+{
+	atomic_fetch_sub_explicit(&used_len, len, memory_order_relaxed);
+}
+
+uint64_t bfs_mem_missing(uint64_t len)
+{
+	uint64_t limit = limit_for(UINT64_MAX), used = bfs_mem_used();
+	uint64_t left = used < limit ? limit - used : 0;
+
+	return len > left ? len - left : 0;
+}
+
+/* Whoever asked may not say what it lacked: it is noted here (moment.h). */
+static void note_failure(uint64_t len)
+{
+	(void)bfs_fail(NULL, BFS_ERR_NOMEM, 0, "no memory for %" PRIu64
+		       " bytes", len);
+}
+
+static bool begin(size_t len)
+{
+	if (!hits_planned_failure() && charge(len))
+		return true;
+	note_failure(len);
+	return false;
+}
+
+static void *finish(void *p, size_t len)
+{
+	recharge(len, p ? malloc_usable_size(p) : 0);
+	if (!p)
+		note_failure(len);
+	return p;
+}
+
+void *bfs_alloc(size_t len)
+{
+	len += !len;
+	if (!begin(len))
+		return NULL;
+	return finish(malloc(len), len);
+}
+
+void *bfs_zalloc(size_t n, size_t len)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, len, &all))
+		return NULL;
+	all += !all;
+	if (!begin(all))
+		return NULL;
+	return finish(calloc(1, all), all);
+}
+
+void *bfs_realloc(void *p, size_t len)
+{
+	size_t had;
+	void *now;
+
+	if (!p)
+		return bfs_alloc(len);
+	len += !len;
+	had = malloc_usable_size(p);
+	if (!begin(len))
+		return NULL;
+	now = realloc(p, len);
+	if (!now) {
+		recharge(len, 0);
+		note_failure(len);
+		return NULL;
+	}
+	recharge(len + had, malloc_usable_size(now));
+	return now;
+}
+
+void bfs_free(void *p)
+{
+	if (!p)
+		return;
+	recharge(malloc_usable_size(p), 0);
+	free(p);
+}
+
+char *bfs_memdup0(const void *p, size_t len)
+{
+	char *copy;
+
+	if (len == SIZE_MAX)
+		return NULL;
+	copy = bfs_alloc(len + 1);
+	if (!copy)
+		return NULL;
+	if (len)
+		memcpy(copy, p, len);
+	copy[len] = 0;
+	return copy;
+}
+
+size_t bfs_page_len(void)
+{
+	size_t len = atomic_load_explicit(&page_len, memory_order_relaxed);
+
+	if (!len) {
+		len = (size_t)sysconf(_SC_PAGESIZE);
+		bfs_mem_set_page_len(len);
+	}
+	return len;
+}
+
+/* len rounded up to pages, 0 if that is no size. */
+static size_t round_to_pages(size_t len)
+{
+	size_t mask = bfs_page_len() - 1;
+
+	len += !len;
+	return len > (size_t)PTRDIFF_MAX - HUGE_LEN - mask ?
+	       0 : (len + mask) & ~mask;
+}
+
+static void *map_pages(size_t len, int flags)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Fresh pages come one fault at a time unless asked for together. */
+static void touch_pages(uint8_t *p, size_t len)
+{
+	size_t off;
+
+#ifdef MADV_POPULATE_WRITE
+	if (!madvise(p, len, MADV_POPULATE_WRITE))
+		return;
+#endif
+	for (off = 0; off < len; off += bfs_page_len())
+		((volatile uint8_t *)p)[off] = 0;
+}
+
+/* Huge pages need their own alignment, which mmap does not promise: map more
+ * and cut both ends off. */
+static void *map_huge(size_t len)
+{
+	uint8_t *p = map_pages(len + HUGE_LEN, 0);
+	size_t head;
+
+	if (!p)
+		return NULL;
+	head = (size_t)-(uintptr_t)p & (HUGE_LEN - 1);
+	if (head)
+		munmap(p, head);
+	p += head;
+	munmap(p + len, HUGE_LEN - head);
+#ifdef MADV_HUGEPAGE
+	(void)madvise(p, len, MADV_HUGEPAGE);
+#endif
+	touch_pages(p, len);
+	return p;
+}
+
+void *bfs_map(size_t len)
+{
+	size_t all = round_to_pages(len);
+	void *p;
+
+	if (!all || !begin(all))
+		return NULL;
+	p = all >= HUGE_LEN ? map_huge(all) : map_pages(all, MAP_POPULATE);
+	if (!p) {
+		recharge(all, 0);
+		note_failure(all);
+	}
+	return p;
+}
+
+void bfs_unmap(void *p, size_t len)
+{
+	size_t all = round_to_pages(len);
+
+	if (!p)
+		return;
+	munmap(p, all);
+	recharge(all, 0);
+}
+
+void bfs_mem_set_limit(uint64_t len)
+{
+	atomic_store_explicit(&limit_len, len, memory_order_relaxed);
+}
+
+uint64_t bfs_mem_limit(void)
+{
+	return get_limit();
+}
+
+uint64_t bfs_mem_used(void)
+{
+	return atomic_load_explicit(&used_len, memory_order_relaxed);
+}
+
+void bfs_mem_fail_at(uint64_t n)
+{
+	atomic_store(&fail_after, n);
+}
+
+void bfs_mem_set_page_len(size_t len)
+{
+	atomic_store_explicit(&page_len, len, memory_order_relaxed);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mem.h - all memory of the library: counted, bounded, and able to fail on
+ * purpose.
+ *
+ * The budget is one for the process. What a file claims reaches these calls
+ * only after its bytes back the claim; the budget is the second line. Who
+ * waits for it, and how, is in mem_turn.h.
+ */
+#ifndef BFS_BASE_MEM_H
+#define BFS_BASE_MEM_H
+
+#include "base/compiler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Like malloc, calloc and realloc; NULL when memory or the budget is
+ * exhausted. A size of 0 gives a block of 1 byte. Free with bfs_free. */
+void *bfs_alloc(size_t len) BFS_MUST_CHECK;
+void *bfs_zalloc(size_t n, size_t len) BFS_MUST_CHECK;
+void *bfs_realloc(void *p, size_t len) BFS_MUST_CHECK;
+void bfs_free(void *p);
+
+/* A copy of len bytes with a NUL behind them, or NULL. */
+char *bfs_memdup0(const void *p, size_t len) BFS_MUST_CHECK;
+
+/* Page-aligned memory straight from the system (for block buffers), counted
+ * in the same budget; its pages are touched already. len is given back to
+ * bfs_unmap as it was asked for. */
+void *bfs_map(size_t len) BFS_MUST_CHECK;
+void bfs_unmap(void *p, size_t len);
+
+/* What the system maps at once, in bytes: a power of two. */
+size_t bfs_page_len(void);
+
+/* The most that may be held at once, in bytes; 0 = no bound. */
+void bfs_mem_set_limit(uint64_t len);
+uint64_t bfs_mem_limit(void);
+/* What is held now, in bytes; what is reserved counts. */
+uint64_t bfs_mem_used(void);
+
+/* For mem_turn.c: takes at least `least` and at most `most` bytes of the
+ * budget without allocating; how many, or 0. Then gives some back. */
+uint64_t bfs_mem_reserve(uint64_t least, uint64_t most) BFS_MUST_CHECK;
+void bfs_mem_unreserve(uint64_t len);
+/* How much more would have to be free for len bytes. */
+uint64_t bfs_mem_missing(uint64_t len);
+
+/* For tests: the n-th allocation from now fails (1 = the next); 0 = none. */
+void bfs_mem_fail_at(uint64_t n);
+/* For tests: pages are that long, a multiple of real ones; 0 = real ones.
+ * Nothing may be mapped meanwhile. */
+void bfs_mem_set_page_len(size_t len);
+
+/* For BFS_CLEANUP on a pointer variable. */
+static inline void bfs_freep(void *pp)
+{
+	bfs_free(*(void **)pp);
+}
+
+#endif

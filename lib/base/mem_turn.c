@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mem_turn.c - turns: who runs, who waits, and what is reserved for whom.
+ *
+ * The first in the queue goes on as soon as what it needs is free, or when
+ * those that ran before it came first have ended: then with all there is. If
+ * that is not enough either, it can never fit.
+ */
+#include "base/mem_turn.h"
+
+#include "base/bytes.h"
+#include "base/call.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+/* Without anybody's memory in the way, tries before giving up: others may
+ * have taken small pieces meanwhile. */
+#define MAX_GRACES 8
+/* A refusal tells only the least that is missing. */
+#define LEAST_STEP (UINT64_C(64) << 10)
+/* How often to look whether the call was cancelled, or memory is free that
+ * nobody told of. */
+#define LOOK_NS 20000000
+
+struct waiter {
+	struct bfs_turn *turn;
+	struct waiter *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct waiter *queue;		/* by ticket */
+static uint64_t last_ticket;
+static struct bfs_turn_spare *spares;
+
+static _Atomic uint64_t first_ticket;	/* of the queue; 0: empty */
+static _Atomic uint64_t n_waits, n_refused;
+
+struct bfs_turn_counts bfs_turn_counts;
+_Thread_local struct bfs_turn_thread bfs_turn_thread;
+
+/* What was reserved and not used is everybody's again. */
+void bfs_turn_drop_reserve(struct bfs_turn *t)
+{
+	bfs_mem_unreserve(t->reserved);
+	t->reserved = 0;
+	t->need = 0;
+}
+
+void bfs_turn_wake(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Charges, by any thread at any time. */
+
+bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, bool passes))
+{
+	struct bfs_turn *t = bfs_turn_thread.now;
+	uint64_t first = atomic_load_explicit(&first_ticket,
+					      memory_order_relaxed);
+	uint64_t own;
+
+	if (!t)
+		return charge(len, !first);
+	own = len < t->reserved ? len : t->reserved;
+	if (len > own &&
+	    !charge(len - own, !first || (t->ticket && t->ticket < first))) {
+		t->short_len = (size_t)len;
+		return false;
+	}
+	t->reserved -= own;
+	t->held += (int64_t)len;
+	if (t->held > t->peak)
+		t->peak = t->held;
+	return true;
+}
+
+/* What the first of the queue gives back stays reserved for it. */
+uint64_t bfs_turn_credit(uint64_t len)
+{
+	struct bfs_turn *t = bfs_turn_thread.now;
+	int64_t room;
+
+	if (!t)
+		return len;
+	t->held -= (int64_t)len;
+	if (!t->need)
+		return len;
+	room = (int64_t)(t->need - t->reserved) - (t->held > 0 ? t->held : 0);
+	if (room <= 0)
+		return len;
+	if ((uint64_t)room > len)
+		room = (int64_t)len;
+	t->reserved += (uint64_t)room;
+	return len - (uint64_t)room;
+}
+
+/* Waiting, with the lock held. */
+
+static void show_first(void)
+{
+	atomic_store(&first_ticket, queue ? queue->turn->ticket : 0);
+}
+
+static void enqueue(struct waiter *w)
+{
+	struct waiter **at = &queue;
+
+	if (!w->turn->ticket)
+		w->turn->ticket = ++last_ticket;
+	while (*at && (*at)->turn->ticket < w->turn->ticket)
+		at = &(*at)->next;
+	w->next = *at;
+	*at = w;
+	atomic_fetch_add(&bfs_turn_counts.n_waiting, 1);
+	show_first();
+}
+
+static void dequeue(struct waiter *w)
+{
+	struct waiter **at = &queue;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	atomic_fetch_sub(&bfs_turn_counts.n_waiting, 1);
+	show_first();
+	pthread_cond_broadcast(&changed);
+}
+
+static void wait_for_change(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&changed, &lock, &until);
+}
+
+/* Asks for unused memory, as much as is missing. */
+static void give_back(uint64_t need)
+{
+	uint64_t missing = bfs_mem_missing(need);
+	struct bfs_turn_spare *spare;
+
+	for (spare = spares; spare && missing; spare = spare->next) {
+		spare->give_back(spare->arg, missing);
+		missing = bfs_mem_missing(need);
+	}
+}
+
+/* What the work held when it was refused more: the least that it needs. */
+static uint64_t find_least(const struct bfs_turn *t)
+{
+	return (uint64_t)(t->peak > 0 ? t->peak : 0) + t->short_len;
+}
+
+/* What to reserve for the next try: more than for the last. */
+static uint64_t find_need(const struct bfs_turn *t)
+{
+	return bfs_max(find_least(t),
+		       t->need + bfs_max(t->need / 4, LEAST_STEP));
+}
+
+static bool is_drained(unsigned parity)
+{
+	return atomic_load(&bfs_turn_counts.n_running[parity & 1]) == 0;
+}
+
+/* Waits for all that ran at its start to end, while others begin: these are
+ * counted under the other parity. */
+struct grace {
+	unsigned since;
+	bool began;
+	unsigned n_ended;
+};
+
+static void watch_grace(struct grace *g)
+{
+	if (!g->began) {
+		g->since = atomic_load(&bfs_turn_counts.epoch);
+		if (!is_drained(g->since + 1))
+			return;
+		atomic_store(&bfs_turn_counts.epoch, g->since + 1);
+		g->began = true;
+	}
+	if (is_drained(g->since)) {
+		g->n_ended++;
+		g->began = false;
+	}
+}
+
+/* The first in the queue: waits until `need` is reserved, or as much as
+ * there is when nobody else has any. 0: that is no more than `had`. */
+static uint64_t reserve(uint64_t need, uint64_t had)
+{
+	struct grace grace = { 0 };
+
+	for (;;) {
+		give_back(need);
+		if (bfs_mem_reserve(need, need))
+			return need;
+		watch_grace(&grace);
+		if ((is_drained(0) && is_drained(1)) ||
+		    grace.n_ended > MAX_GRACES) {
+			give_back(need);
+			return bfs_mem_reserve(had + 1, need);
+		}
+		if (bfs_call_check(NULL) != BFS_OK)
+			return 0;
+		wait_for_change();
+	}
+}
+
+static uint64_t wait_in_queue(struct bfs_turn *t, uint64_t need, uint64_t had)
+{
+	struct waiter w = { .turn = t };
+	uint64_t got = 0;
+
+	pthread_mutex_lock(&lock);
+	atomic_fetch_sub(&bfs_turn_counts.n_running[t->epoch], 1);
+	enqueue(&w);
+	while (queue != &w && bfs_call_check(NULL) == BFS_OK)
+		wait_for_change();
+	if (queue == &w)
+		got = reserve(need, had);
+	bfs_turn_run(t);
+	dequeue(&w);
+	pthread_mutex_unlock(&lock);
+	return got;
+}
+
+bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
+		   struct bfs_diag *diag)
+{
+	uint64_t need, least, had = t->need;
+	enum bfs_err stopped;
+
+	if (*err == BFS_OK || !t->may_wait)
+		return false;
+	stopped = bfs_call_may_wait("memory", diag);
+	if (stopped != BFS_OK) {
+		*err = stopped;
+		return false;
+	}
+	least = find_least(t);
+	need = find_need(t);
+	bfs_turn_drop_reserve(t);
+	t->held = 0;
+	t->peak = 0;
+	t->short_len = 0;
+	if (!t->ticket)
+		atomic_fetch_add(&n_waits, 1);
+	t->need = wait_in_queue(t, need, had);
+	t->reserved = t->need;
+	if (t->need) {
+		bfs_call_unspend(t->spent);
+		return true;
+	}
+	stopped = bfs_call_check(diag);
+	if (stopped != BFS_OK) {
+		*err = stopped;
+		return false;
+	}
+	atomic_fetch_add(&n_refused, 1);
+	*err = bfs_fail(diag, BFS_ERR_LIMIT, 0,
+			"at least %" PRIu64 " bytes of memory needed at once "
+			"where max_memory is %" PRIu64 " and %" PRIu64
+			" are held by what is open", least,
+			bfs_mem_limit(), bfs_mem_used());
+	return false;
+}
+
+void bfs_turn_add_spare(struct bfs_turn_spare *spare)
+{
+	pthread_mutex_lock(&lock);
+	spare->next = spares;
+	spares = spare;
+	pthread_mutex_unlock(&lock);
+}
+
+void bfs_turn_remove_spare(struct bfs_turn_spare *spare)
+{
+	struct bfs_turn_spare **at = &spares;
+
+	pthread_mutex_lock(&lock);
+	while (*at && *at != spare)
+		at = &(*at)->next;
+	if (*at)
+		*at = spare->next;
+	pthread_mutex_unlock(&lock);
+}
+
+void bfs_turn_get_stats(struct bfs_turn_stats *ret_stats)
+{
+	*ret_stats = (struct bfs_turn_stats){
+		.n_waits = atomic_load(&n_waits),
+		.n_refused = atomic_load(&n_refused),
+		.n_waiting = atomic_load(&bfs_turn_counts.n_waiting),
+	};
+}

@@ -1,0 +1,759 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache.c - the block cache: pins, claims, waiting, and room for newcomers.
+ *
+ * Two kinds of locks: a hit takes its shard's alone; a miss, an eviction and
+ * whatever moves memory take the cache's, then a shard's where needed. Both
+ * are held for list work only; mapping and unmapping, waiting and waking
+ * happen outside, and so does all that callers do between the calls.
+ *
+ * cache_arena has the memory, cache_table the keys, cache_queues the order
+ * of leaving.
+ */
+#include "cache/cache.h"
+
+#include "base/bytes.h"
+#include "cache/arena.h"
+#include "cache/queues.h"
+#include "cache/slot.h"
+#include "cache/table.h"
+#include "base/call.h"
+#include "base/mem.h"
+#include "base/moment.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_BUDGET ((uint64_t)256 << 20)
+#define GAP_PART 16		/* of the budget may be free slots */
+#define N_NEAR 2		/* classes: up to a quarter longer */
+#define DRAINED_PART 4		/* of the budget may be consumed blocks */
+#define BATCH 256		/* slots handled before others get the lock */
+/* Who waits for a block looks so often whether its call was cancelled. */
+#define LOOK_NS 20000000
+#define N_READERS 16		/* whose blocks stay in a budget of nothing */
+#define READERS_LEN ((uint64_t)8 << 20)	/* and together at most */
+
+#ifndef SYS_futex
+#define SYS_futex SYS_futex_time64
+#endif
+
+struct bfs_cache {
+	pthread_mutex_t lock;
+	struct bfs_arena arena;
+	struct bfs_queues queues;
+	struct bfs_table table;
+	_Atomic uint64_t room_len;	/* what may stay, the budget at least */
+	uint64_t n_evictions;
+};
+
+enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
+{
+	struct bfs_cache *cache = bfs_zalloc(1, sizeof(*cache));
+
+	if (!cache)
+		return BFS_ERR_NOMEM;
+	bfs_arena_init(&cache->arena, budget_len ? budget_len :
+		       DEFAULT_BUDGET);
+	cache->room_len = cache->arena.budget_len;
+	if (bfs_queues_init(&cache->queues, cache->arena.budget_len))
+		goto fail;
+	if (bfs_table_init(&cache->table, &cache->arena.held_len)) {
+		bfs_queues_release(&cache->queues);
+		goto fail;
+	}
+	pthread_mutex_init(&cache->lock, NULL);
+	*ret_cache = cache;
+	return BFS_OK;
+fail:
+	bfs_free(cache);
+	return BFS_ERR_NOMEM;
+}
+
+static void lock(struct bfs_cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+}
+
+static void unlock(struct bfs_cache *cache)
+{
+	pthread_mutex_unlock(&cache->lock);
+}
+
+/* Waiting for one slot. */
+
+/* Until it is filled, or this thread's call is stopped. */
+static uint32_t wait_filled(struct bfs_slot *slot)
+{
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	uint32_t state = atomic_load_explicit(&slot->state,
+					      memory_order_acquire);
+
+	while (state < BFS_SLOT_READY && bfs_call_check(NULL) == BFS_OK) {
+		if (state == BFS_SLOT_AWAITED ||
+		    atomic_compare_exchange_strong(&slot->state, &state,
+						   BFS_SLOT_AWAITED))
+			syscall(SYS_futex, &slot->state, FUTEX_WAIT_PRIVATE,
+				BFS_SLOT_AWAITED, bfs_call_now ? &look : NULL,
+				NULL, 0);
+		state = atomic_load_explicit(&slot->state,
+					     memory_order_acquire);
+	}
+	return state;
+}
+
+static void end_filling(struct bfs_slot *slot, enum bfs_slot_state state)
+{
+	uint32_t was = atomic_exchange_explicit(&slot->state, state,
+						memory_order_acq_rel);
+
+	assert(was < BFS_SLOT_READY);
+	if (was == BFS_SLOT_AWAITED)
+		syscall(SYS_futex, &slot->state, FUTEX_WAKE_PRIVATE, INT_MAX,
+			NULL, NULL, 0);
+}
+
+/* Making room: with the cache locked. */
+
+/* The slot of an evicted or abandoned block is free again. */
+static void free_slot(struct bfs_cache *cache, struct bfs_slot *slot)
+{
+	bfs_free(slot->diag);
+	slot->diag = NULL;
+	bfs_arena_give(&cache->arena, slot);
+}
+
+/* Evicts what shares an extent, so that its memory can go elsewhere. */
+static void evict_extent(struct bfs_cache *cache, struct bfs_extent *extent)
+{
+	uint32_t i;
+
+	for (i = 0; i < extent->n_slots; i++) {
+		struct bfs_slot *slot = &extent->slots[i];
+
+		if (!bfs_queues_has(slot) ||
+		    !bfs_table_evict(&cache->table, slot))
+			continue;
+		bfs_queues_remove(&cache->queues, slot);
+		free_slot(cache, slot);
+		cache->n_evictions++;
+	}
+}
+
+/* Evicts one block. False if all are pinned. Where it makes no slot of class
+ * cls, it leaves a gap for its own; too many gaps are closed by evicting its
+ * neighbours too. */
+static bool evict_for(struct bfs_cache *cache, unsigned cls)
+{
+	struct bfs_slot *slot = bfs_queues_evict(&cache->queues,
+						 &cache->table);
+	struct bfs_extent *extent;
+
+	if (!slot)
+		return false;
+	extent = slot->extent;
+	free_slot(cache, slot);
+	cache->n_evictions++;
+	if (extent->cls != cls && cache->arena.slack_len >
+	    cache->arena.budget_len / GAP_PART)
+		evict_extent(cache, extent);
+	return true;
+}
+
+static uint64_t get_room(const struct bfs_cache *cache)
+{
+	return atomic_load_explicit(&cache->room_len, memory_order_relaxed);
+}
+
+/* A reader takes a block in many pieces: what was decoded last stays for it,
+ * and for a few others, even where the budget is less than a block. Shorter
+ * blocks bring the room back to the budget. */
+static void set_room(struct bfs_cache *cache, size_t len)
+{
+	uint64_t budget = cache->arena.budget_len, room = budget;
+	uint64_t one = bfs_arena_alone_len(&cache->arena, len);
+
+	if (one > budget)
+		room += bfs_max(one, bfs_min(N_READERS * one, READERS_LEN));
+	cache->queues.budget_len = room;
+	cache->queues.by_age = one > budget;
+	atomic_store_explicit(&cache->room_len, room, memory_order_relaxed);
+}
+
+static bool evict_drained(struct bfs_cache *cache)
+{
+	struct bfs_slot *slot = bfs_queues_evict_first(&cache->queues,
+						       &cache->table,
+						       BFS_QUEUE_DRAINED);
+
+	if (!slot)
+		return false;
+	free_slot(cache, slot);
+	cache->n_evictions++;
+	return true;
+}
+
+/* Brings the cache back inside its room as far as pins allow, and inside its
+ * budget as far as readers have passed. */
+static void shrink(struct bfs_cache *cache, struct bfs_link *out)
+{
+	struct bfs_arena *arena = &cache->arena;
+
+	do {
+		bfs_arena_release(arena, get_room(cache), out);
+	} while (bfs_arena_held(arena) > get_room(cache) &&
+		 evict_for(cache, BFS_CLASS_ALONE));
+	while (bfs_arena_held(arena) > arena->budget_len &&
+	       evict_drained(cache))
+		bfs_arena_release(arena, arena->budget_len, out);
+}
+
+/* Charges a new extent if the budget has room. */
+static bool plan_inside(struct bfs_cache *cache, unsigned cls, size_t len,
+			struct bfs_growth *ret_growth)
+{
+	struct bfs_arena *arena = &cache->arena;
+	uint64_t held = bfs_arena_held(arena), room = get_room(cache);
+
+	return held < room &&
+	       bfs_arena_plan(arena, cls, len, room - held, ret_growth);
+}
+
+/* The same in place of idle extents, which go to `out`. */
+static bool plan_instead(struct bfs_cache *cache, unsigned cls, size_t len,
+			 struct bfs_link *out, struct bfs_growth *ret_growth)
+{
+	struct bfs_arena *arena = &cache->arena;
+	uint64_t fixed = bfs_arena_held(arena) - arena->idle_len;
+	uint64_t room = get_room(cache);
+
+	if (fixed >= room || !arena->idle_len ||
+	    !bfs_arena_plan(arena, cls, len, room - fixed, ret_growth))
+		return false;
+	bfs_arena_release(arena, room, out);
+	return true;
+}
+
+/* Some free slots of other classes are worth keeping: where blocks of several
+ * sizes come and go, the next one may want just these. */
+static bool has_many_gaps(const struct bfs_cache *cache)
+{
+	return cache->arena.idle_len + cache->arena.slack_len >
+	       cache->arena.budget_len / GAP_PART;
+}
+
+/* A free slot of the class; among many gaps a somewhat longer one will do,
+ * so that blocks of ever other sizes do not map for each. */
+static struct bfs_slot *take_slot(struct bfs_cache *cache, unsigned cls,
+				  size_t len)
+{
+	unsigned last = cls;
+	struct bfs_slot *slot;
+
+	if (cls < BFS_CLASS_ALONE - N_NEAR && has_many_gaps(cache))
+		last += N_NEAR;
+	do {
+		slot = bfs_arena_take(&cache->arena, cls, len);
+	} while (!slot && cls++ < last);
+	return slot;
+}
+
+/* A free slot; or NULL and an extent to map, charged already (n_slots 0: no
+ * such extent can be). Never waits: where pins hold all of the budget it is
+ * exceeded until they go. `poor`: mapping failed, so do without if possible. */
+static struct bfs_slot *find_slot(struct bfs_cache *cache, unsigned cls,
+				  size_t len, bool poor, struct bfs_link *out,
+				  struct bfs_growth *ret_growth)
+{
+	struct bfs_slot *slot;
+
+	/* What was consumed lies in the kernel's pages: beyond a little it
+	 * makes room before memory is taken for more. */
+	if (bfs_queues_drained_len(&cache->queues) >
+	    cache->arena.budget_len / DRAINED_PART)
+		(void)!evict_for(cache, cls);
+	do {
+		slot = take_slot(cache, cls, len);
+		if (slot)
+			return slot;
+		if (!poor && (plan_inside(cache, cls, len, ret_growth) ||
+			      (has_many_gaps(cache) &&
+			       plan_instead(cache, cls, len, out,
+					    ret_growth))))
+			return NULL;
+	} while (evict_for(cache, cls));
+	if (!poor && plan_instead(cache, cls, len, out, ret_growth))
+		return NULL;
+	bfs_arena_release(&cache->arena, 0, out);
+	if (!bfs_arena_plan(&cache->arena, cls, len, 0, ret_growth))
+		ret_growth->n_slots = 0;
+	return NULL;
+}
+
+/* Maps an extent outside the lock and adds it under it. */
+static bool grow(struct bfs_cache *cache, const struct bfs_growth *growth,
+		 struct bfs_link *out)
+{
+	struct bfs_extent *extent;
+
+	if (!growth->n_slots)
+		return false;
+	unlock(cache);
+	bfs_arena_unmap(out);
+	extent = bfs_arena_map(growth);
+	lock(cache);
+	if (extent)
+		bfs_arena_add(&cache->arena, extent);
+	else
+		bfs_arena_cancel(&cache->arena, growth);
+	return extent != NULL;
+}
+
+/* Asking. */
+
+/* What one asker wants, and where the answer goes. */
+struct ask {
+	const struct bfs_cache_key *key;
+	uint64_t hash;
+	size_t len;
+	bool wait;
+	enum bfs_cache_state *ret_state;
+	struct bfs_cache_pin *ret_pin;
+	struct bfs_diag *diag;
+};
+
+static void answer(const struct ask *ask, struct bfs_slot *slot,
+		   enum bfs_cache_state state)
+{
+	ask->ret_pin->data = slot->data;
+	ask->ret_pin->len = slot->len;
+	ask->ret_pin->slot = slot;
+	*ask->ret_state = state;
+}
+
+/* Gives back a slot that has left the table, with the last reference. */
+static void retire(struct bfs_cache *cache, struct bfs_slot *slot)
+{
+	struct bfs_link out;
+
+	bfs_link_init(&out);
+	lock(cache);
+	free_slot(cache, slot);
+	shrink(cache, &out);
+	unlock(cache);
+	bfs_arena_unmap(&out);
+}
+
+static void shrink_now(struct bfs_cache *cache)
+{
+	struct bfs_link out;
+
+	bfs_link_init(&out);
+	lock(cache);
+	shrink(cache, &out);
+	unlock(cache);
+	bfs_arena_unmap(&out);
+}
+
+static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
+{
+	if (atomic_fetch_sub_explicit(&slot->refs, 1,
+				      memory_order_acq_rel) == 1)
+		retire(cache, slot);
+	else if (bfs_arena_held(&cache->arena) > get_room(cache))
+		shrink_now(cache);
+}
+
+/* Whoever fills it gave it up for reasons of its own. */
+static bool is_given_up(const struct bfs_slot *slot)
+{
+	return slot->err == BFS_ERR_CANCELLED ||
+	       slot->err == BFS_ERR_TOO_MUCH || slot->err == BFS_ERR_NOMEM;
+}
+
+/* Sets *ret_again where the block is to be asked for once more: the one that
+ * was to fill it gave it up, so the next who wants it does it. */
+static enum bfs_err await(struct bfs_cache *cache, struct bfs_slot *slot,
+			  const struct ask *ask, bool *ret_again)
+{
+	uint32_t state = wait_filled(slot);
+	enum bfs_err err;
+
+	if (state == BFS_SLOT_READY) {
+		answer(ask, slot, BFS_CACHE_HIT);
+		return BFS_OK;
+	}
+	err = bfs_call_check(ask->diag);
+	if (err == BFS_OK && is_given_up(slot))
+		*ret_again = true;
+	if (err != BFS_OK || *ret_again) {
+		unref(cache, slot);
+		return err;
+	}
+	err = bfs_fail(ask->diag, (enum bfs_err)slot->err, 0,
+		       "failed in another thread");
+	if (slot->diag && ask->diag)
+		*ask->diag = *slot->diag;
+	unref(cache, slot);
+	return err;
+}
+
+/* The slot is in the table: pins it, or waits for it. Unlocks the shard. */
+static enum bfs_err join(struct bfs_cache *cache, struct bfs_shard *shard,
+			 struct bfs_slot *slot, const struct ask *ask,
+			 bool *ret_again)
+{
+	bool ready = atomic_load_explicit(&slot->state,
+					  memory_order_acquire) ==
+		     BFS_SLOT_READY;
+
+	if (slot->len != ask->len) {
+		bfs_shard_unlock(shard);
+		return bfs_fail(ask->diag, BFS_ERR_INVALID, 0,
+				"one block asked for with two lengths");
+	}
+	if (!ready && !ask->wait) {
+		bfs_shard_unlock(shard);
+		*ask->ret_state = BFS_CACHE_BUSY;
+		return BFS_OK;
+	}
+	atomic_fetch_add_explicit(&slot->refs, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(ready ? &shard->hits : &shard->waits, 1,
+				  memory_order_relaxed);
+	bfs_shard_unlock(shard);
+	bfs_queues_touch(&cache->queues, slot);
+	if (!ready)
+		return await(cache, slot, ask, ret_again);
+	answer(ask, slot, BFS_CACHE_HIT);
+	return BFS_OK;
+}
+
+static bool knows(struct bfs_cache *cache, const struct bfs_cache_key *key,
+		  uint64_t hash)
+{
+	struct bfs_shard *shard = bfs_table_lock(&cache->table, hash);
+	bool found = bfs_shard_find(shard, hash, key) != NULL;
+
+	bfs_shard_unlock(shard);
+	return found;
+}
+
+/* A slot for a key that is in nobody's hands; NULL without memory, or with
+ * *ret_known set when another thread has claimed the key meanwhile. */
+static struct bfs_slot *obtain(struct bfs_cache *cache, const struct ask *ask,
+			       struct bfs_link *out, bool *ret_known)
+{
+	unsigned cls = bfs_arena_class(&cache->arena, ask->len);
+	unsigned n_failed = 0;
+
+	set_room(cache, ask->len);
+	while (n_failed < 2) {
+		struct bfs_growth growth;
+		struct bfs_slot *slot;
+
+		if (knows(cache, ask->key, ask->hash)) {
+			*ret_known = true;
+			return NULL;
+		}
+		slot = find_slot(cache, cls, ask->len, n_failed > 0, out,
+				 &growth);
+		if (slot)
+			return slot;
+		if (!grow(cache, &growth, out))
+			n_failed++;
+	}
+	return NULL;
+}
+
+/* A fresh slot gets its key, and others can find it. */
+static void publish(struct bfs_cache *cache, struct bfs_slot *slot,
+		    const struct ask *ask)
+{
+	slot->key = *ask->key;
+	slot->hash = ask->hash;
+	slot->len = ask->len;
+	atomic_store_explicit(&slot->state, BFS_SLOT_FILLING,
+			      memory_order_relaxed);
+	atomic_store_explicit(&slot->refs, 2, memory_order_relaxed);
+	bfs_queues_add(&cache->queues, slot);
+	bfs_table_insert(&cache->table, slot);
+	answer(ask, slot, BFS_CACHE_CLAIMED);
+}
+
+/* Claims the key, unless it turns out to be known: then the caller looks it
+ * up again. */
+static enum bfs_err claim(struct bfs_cache *cache, const struct ask *ask,
+			  bool *ret_known)
+{
+	uint64_t mark = bfs_moment_mark();
+	struct bfs_slot *slot;
+	struct bfs_link out;
+
+	bfs_link_init(&out);
+	*ret_known = false;
+	lock(cache);
+	slot = obtain(cache, ask, &out, ret_known);
+	if (slot)
+		publish(cache, slot, ask);
+	unlock(cache);
+	bfs_arena_unmap(&out);
+	if (slot || *ret_known) {
+		/* There was another way. */
+		bfs_moment_forget(mark);
+		return BFS_OK;
+	}
+	return bfs_fail(ask->diag, BFS_ERR_NOMEM, 0,
+			"no memory for a block of %zu bytes", ask->len);
+}
+
+static enum bfs_err get_block(struct bfs_cache *cache, const struct ask *ask)
+{
+	struct bfs_shard *shard;
+	struct bfs_slot *slot;
+	bool again;
+
+	do {
+		again = false;
+		shard = bfs_table_lock(&cache->table, ask->hash);
+		slot = bfs_shard_find(shard, ask->hash, ask->key);
+		if (slot) {
+			BFS_TRY(join(cache, shard, slot, ask, &again));
+			continue;
+		}
+		bfs_shard_unlock(shard);
+		BFS_TRY(claim(cache, ask, &again));
+	} while (again);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_cache_get(struct bfs_cache *cache,
+			   const struct bfs_cache_key *key, size_t len,
+			   enum bfs_cache_state *ret_state,
+			   struct bfs_cache_pin *ret_pin,
+			   struct bfs_diag *diag)
+{
+	struct ask ask = { key, bfs_table_hash(&cache->table, key), len, true,
+			   ret_state, ret_pin, diag };
+
+	return get_block(cache, &ask);
+}
+
+enum bfs_err bfs_cache_try(struct bfs_cache *cache,
+			   const struct bfs_cache_key *key, size_t len,
+			   enum bfs_cache_state *ret_state,
+			   struct bfs_cache_pin *ret_pin,
+			   struct bfs_diag *diag)
+{
+	struct ask ask = { key, bfs_table_hash(&cache->table, key), len, false,
+			   ret_state, ret_pin, diag };
+
+	return get_block(cache, &ask);
+}
+
+bool bfs_cache_has(struct bfs_cache *cache, const struct bfs_cache_key *key)
+{
+	return knows(cache, key, bfs_table_hash(&cache->table, key));
+}
+
+/* Giving back. */
+
+static struct bfs_slot *take_pin(struct bfs_cache_pin *pin)
+{
+	struct bfs_slot *slot = pin->slot;
+
+	pin->data = NULL;
+	pin->len = 0;
+	pin->slot = NULL;
+	return slot;
+}
+
+void bfs_cache_commit(struct bfs_cache *cache, struct bfs_cache_pin *pin)
+{
+	(void)cache;
+	end_filling(pin->slot, BFS_SLOT_READY);
+}
+
+/* Out of the table and the queues, so that whoever asks from now on starts
+ * anew. Returns how many references are left. */
+static uint32_t disown(struct bfs_cache *cache, struct bfs_slot *slot)
+{
+	bfs_queues_remove(&cache->queues, slot);
+	return bfs_table_unlink(&cache->table, slot);
+}
+
+void bfs_cache_abandon(struct bfs_cache *cache, struct bfs_cache_pin *pin,
+		       enum bfs_err err, const struct bfs_diag *diag)
+{
+	struct bfs_slot *slot = take_pin(pin);
+	bool awaited;
+
+	lock(cache);
+	if (bfs_queues_has(slot))
+		(void)!disown(cache, slot);
+	unlock(cache);
+	/* From here on nobody joins, so this says it for good. */
+	awaited = atomic_load_explicit(&slot->refs, memory_order_relaxed) > 1;
+	slot->err = (uint8_t)err;
+	if (awaited && diag)
+		slot->diag = bfs_alloc(sizeof(*slot->diag));
+	if (slot->diag) {
+		*slot->diag = *diag;
+		slot->diag->err = err;
+	}
+	end_filling(slot, BFS_SLOT_FAILED);
+	unref(cache, slot);
+}
+
+void bfs_cache_unpin(struct bfs_cache *cache, struct bfs_cache_pin *pin,
+		     bool consumed)
+{
+	struct bfs_slot *slot = take_pin(pin);
+
+	assert(atomic_load_explicit(&slot->state, memory_order_relaxed) ==
+	       BFS_SLOT_READY);
+	if (consumed) {
+		lock(cache);
+		bfs_queues_drain(&cache->queues, slot);
+		unlock(cache);
+	}
+	unref(cache, slot);
+	if (consumed &&
+	    bfs_arena_held(&cache->arena) > cache->arena.budget_len)
+		shrink_now(cache);
+}
+
+/* Up to BATCH slots of the generation; false when there are no more. */
+static bool drop_some(struct bfs_cache *cache, uint64_t gen)
+{
+	struct bfs_link *list = bfs_queues_gen(&cache->queues, gen);
+	struct bfs_link *link = list->next, *next;
+	unsigned n = 0;
+
+	for (; link != list && n < BATCH; link = next) {
+		struct bfs_slot *slot =
+			BFS_LINK_OWNER(link, struct bfs_slot, of_gen);
+
+		next = link->next;
+		if (slot->key.gen != gen)
+			continue;
+		if (!disown(cache, slot))
+			free_slot(cache, slot);
+		n++;
+	}
+	return n == BATCH;
+}
+
+void bfs_cache_drop(struct bfs_cache *cache, uint64_t gen)
+{
+	struct bfs_link out;
+	bool more;
+
+	do {
+		bfs_link_init(&out);
+		lock(cache);
+		more = drop_some(cache, gen);
+		shrink(cache, &out);
+		unlock(cache);
+		bfs_arena_unmap(&out);
+	} while (more);
+}
+
+/* Tries as many of a queue as it has now, in batches, until max_len bytes
+ * or less are held. */
+static void trim_queue(struct bfs_cache *cache, enum bfs_slot_queue queue,
+		       uint64_t max_len)
+{
+	size_t left = SIZE_MAX, i;
+	struct bfs_link out;
+
+	while (left && bfs_arena_held(&cache->arena) > max_len) {
+		bfs_link_init(&out);
+		lock(cache);
+		if (left > cache->queues.queues[queue].n)
+			left = cache->queues.queues[queue].n;
+		for (i = 0; left && i < BATCH; i++, left--) {
+			struct bfs_slot *slot =
+				bfs_queues_evict_first(&cache->queues,
+						       &cache->table, queue);
+
+			if (!slot)
+				continue;
+			free_slot(cache, slot);
+			cache->n_evictions++;
+		}
+		bfs_arena_release(&cache->arena, max_len, &out);
+		unlock(cache);
+		bfs_arena_unmap(&out);
+	}
+}
+
+static void trim_to(struct bfs_cache *cache, uint64_t max_len)
+{
+	unsigned queue;
+
+	for (queue = 0; queue < BFS_N_QUEUES; queue++)
+		trim_queue(cache, (enum bfs_slot_queue)queue, max_len);
+}
+
+void bfs_cache_shed(struct bfs_cache *cache, uint64_t len)
+{
+	uint64_t held = bfs_arena_held(&cache->arena);
+
+	trim_to(cache, held > len ? held - len : 0);
+}
+
+void bfs_cache_settle(struct bfs_cache *cache)
+{
+	atomic_store_explicit(&cache->room_len, cache->arena.budget_len,
+			      memory_order_relaxed);
+	if (bfs_arena_held(&cache->arena) > cache->arena.budget_len)
+		shrink_now(cache);
+}
+
+void bfs_cache_trim(struct bfs_cache *cache)
+{
+	trim_to(cache, 0);
+	bfs_table_shrink(&cache->table);
+}
+
+void bfs_cache_free(struct bfs_cache *cache)
+{
+	if (!cache)
+		return;
+	bfs_cache_trim(cache);
+	bfs_table_release(&cache->table);
+	assert(!bfs_arena_held(&cache->arena));
+	bfs_queues_release(&cache->queues);
+	pthread_mutex_destroy(&cache->lock);
+	bfs_free(cache);
+}
+
+void bfs_cache_get_stats(struct bfs_cache *cache,
+			 struct bfs_cache_stats *ret_stats)
+{
+	struct bfs_cache_stats sum = { 0 };
+	unsigned i;
+
+	for (i = 0; i < BFS_N_SHARDS; i++) {
+		struct bfs_shard *shard = &cache->table.shards[i];
+
+		sum.hits += atomic_load_explicit(&shard->hits,
+						 memory_order_relaxed);
+		sum.misses += atomic_load_explicit(&shard->misses,
+						   memory_order_relaxed);
+		sum.waits += atomic_load_explicit(&shard->waits,
+						  memory_order_relaxed);
+	}
+	sum.held_len = bfs_arena_held(&cache->arena);
+	sum.budget_len = cache->arena.budget_len;
+	lock(cache);
+	sum.evictions = cache->n_evictions;
+	unlock(cache);
+	*ret_stats = sum;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * plan.h - one chunk: its header checked into a plan, one block decoded.
+ *
+ * bfs_chunk_parse reads facts from the header alone. bfs_chunk_open makes
+ * the plan: header, bstarts, dictionary, all checked once. After that any
+ * block is decoded from its own compressed bytes, by any thread, without
+ * allocating. See docs/formats/chunk.md.
+ */
+#ifndef BFS_CHUNK_PLAN_H
+#define BFS_CHUNK_PLAN_H
+
+#include "codec/codec.h"
+#include "base/err.h"
+#include "filter/filter.h"
+#include "source/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BFS_CHUNK_MIN_HEADER 16
+#define BFS_CHUNK_HEADER 32
+#define BFS_CHUNK_MAX_NBYTES UINT32_C(2147483631)
+#define BFS_N_FILTER_SLOTS 6
+
+enum bfs_chunk_kind {
+	BFS_CHUNK_BLOCKS,	/* bstarts and streams */
+	BFS_CHUNK_VLBLOCKS,	/* the same with blocks of any size */
+	BFS_CHUNK_RAW,		/* memcpyed: bytes behind the header */
+	BFS_CHUNK_ZEROS,
+	BFS_CHUNK_NAN,
+	BFS_CHUNK_VALUE,	/* one value repeated */
+	BFS_CHUNK_UNINIT,	/* reads as zeros */
+};
+
+/* What a header says, checked. Sizes in bytes, offsets from the chunk's
+ * first byte. */
+struct bfs_chunk_head {
+	enum bfs_chunk_kind kind;
+	uint8_t version;
+	uint8_t flags;			/* byte 2 */
+	uint8_t flags2;			/* byte 30, 0 without it */
+	uint8_t flags3;			/* byte 31, 0 without it */
+	uint8_t header_len;		/* 16 or 32 */
+	uint32_t typesize;		/* 1 ... 256 */
+	uint32_t nbytes;
+	uint32_t blocksize;		/* as to be used (clamped); VL: 0 */
+	uint32_t cbytes;
+	uint32_t n_blocks;
+	uint32_t value_len;		/* kind VALUE: width of the value */
+	unsigned codec_format;		/* flags bits 5-7 */
+	unsigned codec_id;		/* byte 22 */
+	uint8_t codec_meta;
+	uint8_t filters[BFS_N_FILTER_SLOTS];
+	uint8_t filters_meta[BFS_N_FILTER_SLOTS];
+	bool instrumented;
+	bool mended;			/* marked memcpyed, but is not */
+};
+
+/* Parses the first head_len (>= 16, 32 if there) bytes of a chunk of which
+ * `avail` bytes exist (0: unknown, do not check cbytes against it). */
+enum bfs_err bfs_chunk_parse(const uint8_t *head, size_t head_len,
+			     uint64_t avail, struct bfs_chunk_head *ret_head,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
+
+struct bfs_chunk_filter {
+	const struct bfs_filter *op;
+	uint8_t meta;
+};
+
+/* A plan. Immutable once opened; shared by reference count. */
+struct bfs_chunk {
+	struct bfs_chunk_head head;
+	struct bfs_codec_env env;
+	_Atomic uint32_t refs;
+	const struct bfs_codec *codec;
+	struct bfs_chunk_filter filters[BFS_N_FILTER_SLOTS]; /* undo order */
+	unsigned n_filters;
+	bool needs_ref;			/* delta: blocks > 0 want block 0 */
+	uint8_t value[8];		/* a short repeated value or NaN */
+	uint8_t *long_value;		/* a longer one, value_len bytes */
+	uint8_t *dict;
+	uint32_t dict_len;
+	struct bfs_codec_dict *ready_dict;
+	uint32_t *starts;		/* n_blocks, in the chunk */
+	uint32_t *spans;		/* n_blocks: compressed bytes */
+	uint64_t print;			/* of its first bytes, as stored */
+	uint32_t *vl_offs;		/* n_blocks + 1: where blocks begin */
+	size_t mem_len;			/* what the plan holds, bytes */
+};
+
+/* Reads and checks header, bstarts and dictionary of the chunk at `off` of
+ * `source`, of which at most `avail` bytes belong to it. want_nbytes is what
+ * the container says it must decode to (UINT32_MAX: unknown). `env` is
+ * copied. The place in diag counts from the chunk's start. UNSUPPORTED names
+ * the codec or filter. */
+enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
+			    uint64_t avail, uint32_t want_nbytes,
+			    const struct bfs_codec_env *env,
+			    struct bfs_chunk **ret_chunk,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The print that a plan of the chunk at `off` would have: it tells chunks
+ * apart by their first bytes. */
+enum bfs_err bfs_chunk_print(struct bfs_source *source, uint64_t off,
+			     uint64_t avail, uint64_t *ret_print,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* A plan for a chunk that is stored nowhere (special entries of an index).
+ * kind: ZEROS, NAN or UNINIT; blocksize only shapes its blocks. */
+enum bfs_err bfs_chunk_special(enum bfs_chunk_kind kind, uint32_t nbytes,
+			       uint32_t typesize, uint32_t blocksize,
+			       struct bfs_chunk **ret_chunk,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
+
+struct bfs_chunk *bfs_chunk_ref(struct bfs_chunk *chunk);
+void bfs_chunk_unref(struct bfs_chunk *chunk);	/* NULL is fine */
+
+/* Where block k begins in the decoded chunk, and how long it is. */
+uint32_t bfs_chunk_block_off(const struct bfs_chunk *chunk, uint32_t k);
+uint32_t bfs_chunk_block_len(const struct bfs_chunk *chunk, uint32_t k);
+/* The block that holds decoded byte `pos` (< nbytes). */
+uint32_t bfs_chunk_block_at(const struct bfs_chunk *chunk, uint32_t pos);
+/* The compressed bytes of block k, from the chunk's start. 0 bytes for
+ * special kinds. */
+void bfs_chunk_block_span(const struct bfs_chunk *chunk, uint32_t k,
+			  uint32_t *ret_off, uint32_t *ret_len);
+
+/* Working memory and codec states of one thread at a time. */
+struct bfs_scratch {
+	struct bfs_codec_states *codecs;
+	uint8_t *buf[2];		/* filter stages; n_bufs are there */
+	unsigned n_bufs;
+	size_t buf_len;
+	uint8_t *in;			/* for the caller: compressed bytes */
+	size_t in_len;
+};
+
+struct bfs_scratch *bfs_scratch_new(void);		/* NULL: no memory */
+void bfs_scratch_free(struct bfs_scratch *scratch);
+/* Makes both bufs and in at least so long; on NOMEM they may be gone. */
+enum bfs_err bfs_scratch_reserve(struct bfs_scratch *scratch, size_t buf_len,
+				 size_t in_len) BFS_MUST_CHECK;
+/* The same for `in`; and for as many bufs as the chunk's filters want, for
+ * blocks of up to buf_len bytes: of large blocks each is a burden. */
+enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *scratch, size_t in_len)
+	BFS_MUST_CHECK;
+enum bfs_err bfs_scratch_fit(struct bfs_scratch *scratch,
+			     const struct bfs_chunk *chunk, size_t buf_len)
+	BFS_MUST_CHECK;
+
+/* Decodes block k into dst (bfs_chunk_block_len bytes). `in` are the bytes of
+ * its span. `ref`: the finished block 0, needed if needs_ref and k > 0. The
+ * scratch must have been reserved for the largest block. */
+enum bfs_err bfs_chunk_decode(const struct bfs_chunk *chunk, uint32_t k,
+			      const uint8_t *in, size_t in_len,
+			      const uint8_t *ref, uint8_t *dst,
+			      struct bfs_scratch *scratch,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* Reads and decodes the whole chunk into dst (nbytes). For small things:
+ * index blocks, metadata. */
+enum bfs_err bfs_chunk_read_all(const struct bfs_chunk *chunk,
+				struct bfs_source *source, uint64_t off,
+				uint8_t *dst, struct bfs_scratch *scratch,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * text.c - the metadata of a Zarr array, as versions 2 and 3 want it.
+ *
+ * All that is written comes from a checked array and a parsed dtype. The fill
+ * value is always zero: that is what stands in padding and in holes. In a
+ * group it is null, because readers of data sets (xarray) would take every
+ * item of that value for a missing one; no chunk is left out, so that it is
+ * never needed.
+ */
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/moment.h"
+#include "view/file.h"
+#include "view/zarr/zarr.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The longest plain bytes that are written out as a fill value, and that are
+ * a data type of version 3. */
+#define MAX_RAW 4096
+
+_Static_assert((size_t)BFS_TEXT_ZARR + (size_t)BFS_ZARR_N_TEXTS ==
+	       (size_t)BFS_N_TEXTS, "each text has its slot");
+
+static void put_text(struct bfs_json *json, const char *key, const char *text)
+{
+	bfs_json_key(json, key);
+	bfs_json_string(json, text);
+}
+
+static void put_dims(struct bfs_json *json, const char *key,
+		     const uint64_t *dims, unsigned n)
+{
+	bfs_json_key(json, key);
+	bfs_json_array_inline(json);
+	for (unsigned d = 0; d < n; d++)
+		bfs_json_u64(json, dims[d]);
+	bfs_json_array_end(json);
+}
+
+static void put_dim_names(struct bfs_json *json, const char *key, unsigned n)
+{
+	char name[16];
+
+	bfs_json_key(json, key);
+	bfs_json_array_inline(json);
+	for (unsigned d = 0; d < n; d++) {
+		snprintf(name, sizeof(name), "dim_%u", d);
+		bfs_json_string(json, name);
+	}
+	bfs_json_array_end(json);
+}
+
+/* ---- data types ------------------------------------------------------ */
+
+/* "<i4": of a type without fields. */
+static void name_simple(const struct bfs_dtype *type, char *text, size_t size)
+{
+	snprintf(text, size, "%c%c%" PRIu64 "%s", type->order, type->kind,
+		 type->unit_size / (type->kind == 'U' ? 4 : 1), type->unit);
+}
+
+static void name_pad(uint64_t off, char name[32])
+{
+	snprintf(name, 32, "_pad%" PRIu64, off);
+}
+
+static bool has_field(const struct bfs_dtype *type, const char *name)
+{
+	for (size_t i = 0; i < type->n_fields; i++)
+		if (!strcmp(type->fields[i].name, name))
+			return true;
+	return false;
+}
+
+/* Whether the fields can be listed, gaps among them by a name. */
+static bool can_list(const struct bfs_dtype *type)
+{
+	uint64_t at = 0;
+	char pad[32];
+
+	if (type->kind != 'T' || !bfs_dtype_is_listable(type))
+		return true;	/* as plain text */
+	for (size_t i = 0; i < type->n_fields; i++) {
+		name_pad(at, pad);
+		if (!can_list(&type->fields[i].type) ||
+		    (at < type->fields[i].off && has_field(type, pad)))
+			return false;
+		at = type->fields[i].off + type->fields[i].type.itemsize;
+	}
+	name_pad(at, pad);
+	return at == type->unit_size || !has_field(type, pad);
+}
+
+static void put_gap(struct bfs_json *json, uint64_t at, uint64_t end)
+{
+	char pad[32], type[32];
+
+	if (at == end)
+		return;
+	name_pad(at, pad);
+	snprintf(type, sizeof(type), "|V%" PRIu64, end - at);
+	bfs_json_array_inline(json);
+	bfs_json_string(json, pad);
+	bfs_json_string(json, type);
+	bfs_json_array_end(json);
+}
+
+/* A type of version 2: text, or a list of fields [name, type, shape]. */
+static void put_type2(struct bfs_json *json, const struct bfs_dtype *type)
+{
+	char text[64];
+	uint64_t at = 0;
+
+	if (type->kind != 'T') {
+		name_simple(type, text, sizeof(text));
+		bfs_json_string(json, text);
+		return;
+	}
+	if (!bfs_dtype_is_listable(type)) {
+		snprintf(text, sizeof(text), "|V%" PRIu64, type->unit_size);
+		bfs_json_string(json, text);
+		return;
+	}
+	bfs_json_array_inline(json);
+	for (size_t i = 0; i < type->n_fields; i++) {
+		const struct bfs_dtype_field *field = &type->fields[i];
+
+		put_gap(json, at, field->off);
+		bfs_json_array_inline(json);
+		bfs_json_string(json, field->name);
+		put_type2(json, &field->type);
+		if (field->type.n_dims) {
+			bfs_json_array_inline(json);
+			for (unsigned d = 0; d < field->type.n_dims; d++)
+				bfs_json_u64(json, field->type.dims[d]);
+			bfs_json_array_end(json);
+		}
+		bfs_json_array_end(json);
+		at = field->off + field->type.itemsize;
+	}
+	put_gap(json, at, type->unit_size);
+	bfs_json_array_end(json);
+}
+
+/* The name of a type of version 3; false where it has none. */
+static bool name_type3(const struct bfs_dtype *type, char name[32])
+{
+	unsigned bits = (unsigned)type->unit_size * 8;
+
+	switch (type->kind) {
+	case 'b':
+		strcpy(name, "bool");
+		return true;
+	case 'i':
+	case 'u':
+		snprintf(name, 32, "%sint%u", type->kind == 'u' ? "u" : "",
+			 bits);
+		return true;
+	case 'f':
+		snprintf(name, 32, "float%u", bits);
+		return bits <= 64;
+	case 'c':
+		snprintf(name, 32, "complex%u", bits);
+		return bits <= 128;
+	case 'V':
+		snprintf(name, 32, "r%u", bits);
+		return type->unit_size <= MAX_RAW;
+	default:
+		return false;
+	}
+}
+
+void bfs_zarr_judge(struct bfs_zarr *z)
+{
+	char name[64];
+
+	if (!can_list(&z->dtype))
+		snprintf(z->v2_why, sizeof(z->v2_why),
+			 "these fields cannot be listed");
+	if (name_type3(&z->dtype, name))
+		return;
+	if (z->dtype.kind == 'T')
+		strcpy(name, "of fields");
+	else
+		name_simple(&z->dtype, name, sizeof(name));
+	snprintf(z->v3_why, sizeof(z->v3_why),
+		 "dtype %s has no v3 data type", name);
+}
+
+/* ---- fill values ----------------------------------------------------- */
+
+static void put_raw_fill(struct bfs_json *json, uint64_t len)
+{
+	static const uint8_t zeros[MAX_RAW];
+
+	if (len > MAX_RAW)
+		bfs_json_null(json);
+	else
+		bfs_json_base64_text(json, zeros, (size_t)len);
+}
+
+/* Of numbers alike in both versions; false for what is no number. */
+static bool put_number_fill(struct bfs_json *json, char kind)
+{
+	switch (kind) {
+	case 'b':
+		bfs_json_bool(json, false);
+		return true;
+	case 'i':
+	case 'u':
+	case 'M':
+	case 'm':
+		bfs_json_u64(json, 0);
+		return true;
+	case 'f':
+		bfs_json_double(json, 0);
+		return true;
+	case 'c':
+		bfs_json_array_inline(json);
+		bfs_json_double(json, 0);
+		bfs_json_double(json, 0);
+		bfs_json_array_end(json);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void put_fill2(struct bfs_json *json, const struct bfs_dtype *type)
+{
+	if (put_number_fill(json, type->kind))
+		return;
+	if (strchr("SU", type->kind))
+		bfs_json_string(json, "");
+	else
+		put_raw_fill(json, type->unit_size);
+}
+
+static void put_fill3(struct bfs_json *json, const struct bfs_dtype *type)
+{
+	if (put_number_fill(json, type->kind))
+		return;
+	bfs_json_array_inline(json);
+	for (uint64_t i = 0; i < type->unit_size; i++)
+		bfs_json_u64(json, 0);
+	bfs_json_array_end(json);
+}
+
+/* ---- an array -------------------------------------------------------- */
+
+static void put_array2(struct bfs_json *json, const struct bfs_zarr *z,
+		       bool in_group)
+{
+	bfs_json_object(json);
+	bfs_json_key(json, "zarr_format");
+	bfs_json_u64(json, 2);
+	put_dims(json, "shape", z->shape, z->n);
+	put_dims(json, "chunks", z->chunk, z->n);
+	bfs_json_key(json, "dtype");
+	put_type2(json, &z->dtype);
+	bfs_json_key(json, "compressor");
+	bfs_json_null(json);
+	bfs_json_key(json, "fill_value");
+	if (in_group)
+		bfs_json_null(json);
+	else
+		put_fill2(json, &z->dtype);
+	put_text(json, "order", z->fortran ? "F" : "C");
+	bfs_json_key(json, "filters");
+	bfs_json_null(json);
+	put_text(json, "dimension_separator", ".");
+	bfs_json_object_end(json);
+}
+
+static void put_attrs2(struct bfs_json *json, const struct bfs_zarr *z)
+{
+	bfs_json_object(json);
+	put_dim_names(json, "_ARRAY_DIMENSIONS", z->n);
+	bfs_json_object_end(json);
+}
+
+/* {"name": name, "configuration": {, to be closed by end_named. */
+static void begin_named(struct bfs_json *json, const char *name)
+{
+	bfs_json_object(json);
+	put_text(json, "name", name);
+	bfs_json_key(json, "configuration");
+	bfs_json_object(json);
+}
+
+static void end_named(struct bfs_json *json)
+{
+	bfs_json_object_end(json);
+	bfs_json_object_end(json);
+}
+
+static void put_codecs3(struct bfs_json *json, const struct bfs_zarr *z)
+{
+	bfs_json_key(json, "codecs");
+	bfs_json_array(json);
+	if (z->fortran) {
+		begin_named(json, "transpose");
+		bfs_json_key(json, "order");
+		bfs_json_array_inline(json);
+		for (unsigned d = z->n; d-- > 0;)
+			bfs_json_u64(json, d);
+		bfs_json_array_end(json);
+		end_named(json);
+	}
+	begin_named(json, "bytes");
+	put_text(json, "endian", z->dtype.order == '>' ? "big" : "little");
+	end_named(json);
+	bfs_json_array_end(json);
+}
+
+static void put_array3(struct bfs_json *json, const struct bfs_zarr *z)
+{
+	char type[32];
+
+	(void)name_type3(&z->dtype, type);
+	bfs_json_object(json);
+	bfs_json_key(json, "zarr_format");
+	bfs_json_u64(json, 3);
+	put_text(json, "node_type", "array");
+	put_dims(json, "shape", z->shape, z->n);
+	put_text(json, "data_type", type);
+	bfs_json_key(json, "chunk_grid");
+	begin_named(json, "regular");
+	put_dims(json, "chunk_shape", z->chunk, z->n);
+	end_named(json);
+	bfs_json_key(json, "chunk_key_encoding");
+	begin_named(json, "default");
+	put_text(json, "separator", "/");
+	end_named(json);
+	bfs_json_key(json, "fill_value");
+	put_fill3(json, &z->dtype);
+	put_codecs3(json, z);
+	bfs_json_key(json, "attributes");
+	bfs_json_object(json);
+	bfs_json_object_end(json);
+	put_dim_names(json, "dimension_names", z->n);
+	bfs_json_object_end(json);
+}
+
+/* ---- a group --------------------------------------------------------- */
+
+static void put_all2(struct bfs_json *json, const struct bfs_zarr *z)
+{
+	bfs_json_object(json);
+	bfs_json_key(json, "metadata");
+	bfs_json_object(json);
+	bfs_json_key(json, ".zattrs");
+	bfs_json_object(json);
+	bfs_json_object_end(json);
+	bfs_json_key(json, ".zgroup");
+	bfs_json_object(json);
+	bfs_json_key(json, "zarr_format");
+	bfs_json_u64(json, 2);
+	bfs_json_object_end(json);
+	bfs_json_key(json, "data/.zarray");
+	put_array2(json, z, true);
+	bfs_json_key(json, "data/.zattrs");
+	put_attrs2(json, z);
+	bfs_json_object_end(json);
+	bfs_json_key(json, "zarr_consolidated_format");
+	bfs_json_u64(json, 1);
+	bfs_json_object_end(json);
+}
+
+static void put_group3(struct bfs_json *json, const struct bfs_zarr *z)
+{
+	bfs_json_object(json);
+	bfs_json_key(json, "zarr_format");
+	bfs_json_u64(json, 3);
+	put_text(json, "node_type", "group");
+	bfs_json_key(json, "attributes");
+	bfs_json_object(json);
+	bfs_json_object_end(json);
+	bfs_json_key(json, "consolidated_metadata");
+	bfs_json_object(json);
+	put_text(json, "kind", "inline");
+	bfs_json_key(json, "must_understand");
+	bfs_json_bool(json, false);
+	bfs_json_key(json, "metadata");
+	bfs_json_object(json);
+	bfs_json_key(json, "data");
+	put_array3(json, z);
+	bfs_json_object_end(json);
+	bfs_json_object_end(json);
+	bfs_json_object_end(json);
+}
+
+/* ---- texts of a file ------------------------------------------------- */
+
+static enum bfs_err make_text(const struct bfs_zarr *z,
+			      enum bfs_zarr_text which, char **ret_text,
+			      size_t *ret_len)
+{
+	struct bfs_json json;
+	enum bfs_err err;
+
+	bfs_json_init(&json, 0);
+	/* zarr-python up to 2.13 reads nothing else. */
+	json.ascii = true;
+	switch (which) {
+	case BFS_ZARR_ARRAY2:
+	case BFS_ZARR_MEMBER2:
+		put_array2(&json, z, which == BFS_ZARR_MEMBER2);
+		break;
+	case BFS_ZARR_ATTRS2:
+		put_attrs2(&json, z);
+		break;
+	case BFS_ZARR_ARRAY3:
+		put_array3(&json, z);
+		break;
+	case BFS_ZARR_ALL2:
+		put_all2(&json, z);
+		break;
+	case BFS_ZARR_GROUP3:
+		put_group3(&json, z);
+		break;
+	case BFS_ZARR_N_TEXTS:
+		break;
+	}
+	err = bfs_json_finish(&json, ret_text, ret_len);
+	bfs_json_release(&json);
+	return err;
+}
+
+enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
+			   const char **ret_text, size_t *ret_len,
+			   struct bfs_diag *diag)
+{
+	struct bfs_text *text = &file->texts[BFS_TEXT_ZARR] + which;
+	uint64_t mark = bfs_moment_mark();
+	const struct bfs_zarr *z = bfs_zarr_get(file);
+	struct bfs_diag why = { .chunk = -1 };
+	enum bfs_err err;
+	char *buf = NULL;
+	size_t len = 0;
+
+	if (bfs_text_kept(text, &err, ret_text, ret_len, diag))
+		return err;
+	if (!z)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	err = make_text(z, which, &buf, &len);
+	if (err != BFS_OK)
+		err = bfs_fail(&why, err, 0, "no room for Zarr's metadata");
+	return bfs_text_keep(file, text, mark, err, buf, len, &why, ret_text,
+			     ret_len, diag);
+}
+
+static void put_verdict(struct bfs_json *json, const char *key,
+			const char *why)
+{
+	bfs_json_key(json, key);
+	if (why[0])
+		bfs_json_string(json, why);
+	else
+		bfs_json_bool(json, true);
+}
+
+void bfs_zarr_note(struct bfs_file *file, struct bfs_json *json)
+{
+	const struct bfs_zarr *z = bfs_zarr_get(file);
+
+	bfs_json_key(json, "zarr");
+	if (!z) {
+		bfs_json_bool(json, false);
+		return;
+	}
+	bfs_json_object(json);
+	put_verdict(json, "v2", z->v2_why);
+	put_verdict(json, "v3", z->v3_why);
+	bfs_json_object_end(json);
+}
