@@ -165,10 +165,10 @@ static bool filter_row(size_t i, struct row *ret_row)
 
 static bool container_row(size_t i, struct row *ret_row)
 {
-	if (i >= bfs_n_containers)
+	if (i >= bfs_n_formats)
 		return false;
-	*ret_row = (struct row){ bfs_containers[i]->name, NULL,
-				 bfs_containers[i]->open != NULL };
+	*ret_row = (struct row){ bfs_formats[i]->name, NULL,
+				 bfs_formats[i]->open != NULL };
 	return true;
 }
 
@@ -413,7 +413,7 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
 			       const char **ret_format)
 {
 	uint64_t mark = bfs_moment_mark();
-	const struct bfs_container *ops;
+	const struct bfs_format *ops;
 	struct bfs_source *source;
 	enum bfs_err err = open_source(fd, &source, NULL);
 
@@ -443,7 +443,7 @@ bool bloscfs_is_short(int fd, const char *name)
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 {
 	uint64_t mark = bfs_moment_mark();
-	const struct bfs_container *ops = bfs_container_probe_dir(dirfd);
+	const struct bfs_format *ops = bfs_container_probe_dir(dirfd);
 	enum bfs_err err;
 
 	err = bfs_moment_settle(mark, ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
@@ -454,17 +454,17 @@ enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 }
 
 /* The row that the i-th name of an index leads to. */
-static const struct bfs_container *find_index(size_t i, const char **ret_name)
+static const struct bfs_format *find_index(size_t i, const char **ret_name)
 {
-	for (size_t k = 0; k < bfs_n_containers; k++)
-		if (bfs_containers[k]->index_name && i-- == 0) {
-			*ret_name = bfs_containers[k]->index_name;
-			return bfs_containers[k];
+	for (size_t k = 0; k < bfs_n_formats; k++)
+		if (bfs_formats[k]->index_name && i-- == 0) {
+			*ret_name = bfs_formats[k]->index_name;
+			return bfs_formats[k];
 		}
-	for (size_t k = 0; k < bfs_n_containers; k++)
-		if (bfs_containers[k]->index_else && i-- == 0) {
-			*ret_name = bfs_containers[k]->index_else;
-			return bfs_containers[k];
+	for (size_t k = 0; k < bfs_n_formats; k++)
+		if (bfs_formats[k]->index_else && i-- == 0) {
+			*ret_name = bfs_formats[k]->index_else;
+			return bfs_formats[k];
 		}
 	return NULL;
 }
@@ -480,7 +480,7 @@ bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
 		      const char **ret_ending)
 {
 	const char *name;
-	const struct bfs_container *row = find_index(i, &name);
+	const struct bfs_format *row = find_index(i, &name);
 	const struct bfs_dir_part *part = row ? row->parts : NULL;
 
 	/* The last has no folder. */
@@ -494,7 +494,8 @@ bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
 }
 
 /* The rest of opening is the same for all frames, which it takes over. */
-static enum bfs_err wrap_frame(struct bloscfs *fs, struct bfs_frame *frame,
+static enum bfs_err wrap_frame(struct bloscfs *fs,
+			       struct bfs_container *container,
 			       struct bloscfs_file **ret_file,
 			       struct bfs_diag *diag)
 {
@@ -503,11 +504,11 @@ static enum bfs_err wrap_frame(struct bloscfs *fs, struct bfs_frame *frame,
 	enum bfs_err err;
 
 	if (!file) {
-		bfs_frame_close(frame);
+		bfs_container_close(container);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for an opened file");
 	}
-	err = bfs_array_open(fs->engine, frame, &array, diag);
+	err = bfs_array_open(fs->engine, container, &array, diag);
 	if (err == BFS_OK)
 		err = bfs_file_new(array, fs->views, &file->root, diag);
 	if (err == BFS_OK)
@@ -525,15 +526,15 @@ static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
 			      struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	struct bfs_turn turn;
 	enum bfs_err err;
 
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_frame_open(source, name, NULL, &frame, diag);
+		err = bfs_container_open(source, name, NULL, &container, diag);
 		if (err == BFS_OK)
-			err = wrap_frame(fs, frame, ret_file, diag);
+			err = wrap_frame(fs, container, ret_file, diag);
 	} while (bfs_api_again(&turn, mark, &err, diag));
 	bfs_turn_end(&turn);
 	return err;
@@ -547,7 +548,7 @@ enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
 	struct bfs_guard inside = { guard->may, guard->arg };
 	struct bfs_diag own = { .chunk = -1 };
 	uint64_t mark = bfs_moment_mark();
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	struct bfs_turn turn;
 	enum bfs_err err;
 
@@ -555,9 +556,10 @@ enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
 		return bfs_api_refuse(diag);
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_frame_open_guarded(dirfd, &inside, &frame, &own);
+		err = bfs_container_open_guarded(dirfd, &inside, &container,
+						 &own);
 		if (err == BFS_OK)
-			err = wrap_frame(fs, frame, ret_file, &own);
+			err = wrap_frame(fs, container, ret_file, &own);
 	} while (bfs_api_again(&turn, mark, &err, &own));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own, diag);
@@ -576,12 +578,12 @@ bool bloscfs_let_go(struct bloscfs_file *file,
 {
 	struct bfs_fd_how own = { how->open, how->release, how->arg };
 
-	return bfs_frame_set_how(file->root->array->frame, &own);
+	return bfs_container_set_how(file->root->array->container, &own);
 }
 
 bool bloscfs_is_removed(struct bloscfs_file *file)
 {
-	return bfs_frame_is_removed(file->root->array->frame);
+	return bfs_container_is_removed(file->root->array->container);
 }
 
 /* Puts the window in the place of the whole. */
@@ -687,6 +689,7 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 {
 	struct bfs_diag own = { .chunk = -1 };
 
-	return bfs_api_answer(bfs_source_check(file->root->array->frame->source,
-				       &own), &own, diag);
+	return bfs_api_answer(
+		bfs_source_check(file->root->array->container->source, &own),
+		&own, diag);
 }

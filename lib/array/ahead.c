@@ -113,7 +113,7 @@ static void fetch_linear(struct bfs_array *a, uint64_t id, uint32_t pos,
 
 static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 {
-	struct bfs_frame *f = j->array->frame;
+	struct bfs_container *f = j->array->container;
 	uint64_t n, begin, end;
 
 	if (j->stream.kind == BFS_STREAM_CHUNK) {
@@ -122,9 +122,9 @@ static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 		return;
 	}
 	while (off < last) {
-		if (bfs_frame_chunk_at(f, off, &n, NULL) != BFS_OK ||
-		    bfs_frame_chunk_off(f, n, &begin, NULL) != BFS_OK ||
-		    bfs_frame_chunk_off(f, n + 1, &end, NULL) != BFS_OK)
+		if (bfs_container_chunk_at(f, off, &n, NULL) != BFS_OK ||
+		    bfs_container_chunk_off(f, n, &begin, NULL) != BFS_OK ||
+		    bfs_container_chunk_off(f, n + 1, &end, NULL) != BFS_OK)
 			return;
 		end = bfs_min(end, last);
 		fetch_linear(j->array, n, (uint32_t)(off - begin),
@@ -186,7 +186,7 @@ static void run_tiles(struct job *j, uint64_t off, uint64_t last)
 /* What is worth decoding next: an eighth of the cache at most. */
 static uint64_t ahead_len(const struct bfs_array *a)
 {
-	uint64_t len = bfs_max(AHEAD, 2 * (uint64_t)a->frame->blocksize);
+	uint64_t len = bfs_max(AHEAD, 2 * (uint64_t)a->container->blocksize);
 
 	return bfs_min(len, a->engine->budget_len / 8);
 }
@@ -210,7 +210,7 @@ static bool next_in_order(const struct job *j, struct bfs_reader *r,
 static uint64_t count_steps(const struct bfs_array *a,
 			    const struct bfs_reader *r)
 {
-	uint64_t len = bfs_max(r->len, a->frame->blocksize);
+	uint64_t len = bfs_max(r->len, a->container->blocksize);
 
 	return bfs_max(1, bfs_min(STEPS, ahead_len(a) / bfs_max(1, len)));
 }

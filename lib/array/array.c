@@ -24,7 +24,7 @@
 static enum bfs_err check_nd(const struct bfs_array *a, const struct bfs_nd *nd,
 			     struct bfs_diag *why)
 {
-	const struct bfs_frame *f = a->frame;
+	const struct bfs_container *f = a->container;
 
 	if (nd->n_chunks != f->n_chunks)
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
@@ -42,10 +42,10 @@ static enum bfs_err check_nd(const struct bfs_array *a, const struct bfs_nd *nd,
 static enum bfs_err init_nd(struct bfs_array *a, const int32_t *blockshape,
 			    struct bfs_diag *why)
 {
-	const struct bfs_array_meta *m = &a->frame->array;
+	const struct bfs_array_meta *m = &a->container->array;
 
 	BFS_TRY(bfs_nd_init(m->ndim, m->shape, m->chunkshape, blockshape,
-			    a->frame->typesize, &a->nd, why));
+			    a->container->typesize, &a->nd, why));
 	return check_nd(a, &a->nd, why);
 }
 
@@ -54,12 +54,13 @@ static bool has_blocks(const struct bfs_array *a)
 {
 	struct bfs_chunk_head h;
 	struct bfs_span span;
-	uint64_t n = bfs_min(a->frame->n_chunks, 64), i;
+	uint64_t n = bfs_min(a->container->n_chunks, 64), i;
 
 	for (i = 0; i < n; i++)
-		if (bfs_frame_span(a->frame, i, &span, NULL) == BFS_OK &&
+		if (bfs_container_span(a->container, i, &span, NULL) ==
+			    BFS_OK &&
 		    span.special == BFS_CHUNK_BLOCKS &&
-		    bfs_frame_peek(a->frame, &span, &h, NULL) == BFS_OK)
+		    bfs_container_peek(a->container, &span, &h, NULL) == BFS_OK)
 			return h.blocksize == a->nd.block_len;
 	return true;
 }
@@ -68,10 +69,10 @@ static bool has_blocks(const struct bfs_array *a)
  * plain C order (docs/errata.md). */
 static enum bfs_err open_nd(struct bfs_array *a, struct bfs_diag *why)
 {
-	enum bfs_err err = init_nd(a, a->frame->array.blockshape, why);
+	enum bfs_err err = init_nd(a, a->container->array.blockshape, why);
 
-	if (a->frame->array.legacy && (err != BFS_OK || !has_blocks(a))) {
-		err = init_nd(a, a->frame->array.chunkshape, why);
+	if (a->container->array.legacy && (err != BFS_OK || !has_blocks(a))) {
+		err = init_nd(a, a->container->array.chunkshape, why);
 		a->plain = err == BFS_OK;
 	}
 	a->has_nd = err == BFS_OK;
@@ -79,9 +80,8 @@ static enum bfs_err open_nd(struct bfs_array *a, struct bfs_diag *why)
 }
 
 enum bfs_err bfs_array_open(struct bfs_engine *engine,
-			    struct bfs_frame *frame,
-			    struct bfs_array **ret_array,
-			    struct bfs_diag *diag)
+			    struct bfs_container *container,
+			    struct bfs_array **ret_array, struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_array *a = bfs_zalloc(1, sizeof(*a));
@@ -89,22 +89,22 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	enum bfs_err err;
 
 	if (!a) {
-		bfs_frame_close(frame);
+		bfs_container_close(container);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
 	}
 	bfs_ahead_init(&a->ahead);
 	a->engine = engine;
-	a->frame = frame;
+	a->container = container;
 	a->gen = atomic_fetch_add(&engine->next_gen, 1);
 	if (bfs_kin_new(a) != BFS_OK) {
 		bfs_array_close(a);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
 	}
-	if (frame->array.present && !frame->array.linear &&
+	if (container->array.present && !container->array.linear &&
 	    open_nd(a, &why) != BFS_OK)
-		bfs_frame_doubt(frame, &why);
+		bfs_container_doubt(container, &why);
 	err = bfs_moment_settle(mark, BFS_OK, diag);
 	if (err != BFS_OK) {
 		bfs_array_close(a);
@@ -122,7 +122,7 @@ void bfs_array_close(struct bfs_array *a)
 	bfs_plans_drop(a->engine, a->gen);
 	bfs_cache_drop(a->engine->cache, a->gen);
 	bfs_kin_put(a);
-	bfs_frame_close(a->frame);
+	bfs_container_close(a->container);
 	bfs_free(a->prints);
 	bfs_free(a);
 }
@@ -131,24 +131,25 @@ void bfs_array_close(struct bfs_array *a)
 static enum bfs_err check_doubt(const struct bfs_array *a,
 				struct bfs_diag *diag)
 {
-	if (!a->frame->in_doubt)
+	if (!a->container->in_doubt)
 		return BFS_OK;
 	if (diag)
-		*diag = a->frame->doubt;
-	return a->frame->doubt.err;
+		*diag = a->container->doubt;
+	return a->container->doubt.err;
 }
 
 static enum bfs_err joined_len(struct bfs_array *a, uint64_t *ret_len,
 			       struct bfs_diag *diag)
 {
 	BFS_TRY(check_doubt(a, diag));
-	if (!a->frame->nbytes_known) {
-		if (a->frame->status != BFS_GOOD && diag)
-			*diag = a->frame->why;
-		return a->frame->status == BFS_UNSUPPORTED ?
-			       BFS_ERR_UNSUPPORTED : BFS_ERR_CORRUPT;
+	if (!a->container->nbytes_known) {
+		if (a->container->status != BFS_GOOD && diag)
+			*diag = a->container->why;
+		return a->container->status == BFS_UNSUPPORTED
+			       ? BFS_ERR_UNSUPPORTED
+			       : BFS_ERR_CORRUPT;
 	}
-	*ret_len = a->frame->nbytes;
+	*ret_len = a->container->nbytes;
 	return BFS_OK;
 }
 
@@ -171,7 +172,7 @@ static enum bfs_err meta_len(struct bfs_array *a, const struct bfs_meta *metas,
 		return BFS_OK;
 	}
 	len = (size_t)bfs_min(sizeof(head), m->len);
-	BFS_TRY(bfs_source_read(bfs_meta_source(a->frame, m), m->off, head,
+	BFS_TRY(bfs_source_read(bfs_meta_source(a->container, m), m->off, head,
 				len, diag));
 	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_parse(head, len, m->len, &h,
 						     diag), m->off));
@@ -204,19 +205,21 @@ enum bfs_err bfs_array_len(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_JOINED:
 		return joined_len(a, ret_len, diag);
 	case BFS_STREAM_CHUNK:
-		BFS_TRY(bfs_frame_chunk_len(a->frame, s->index, &len, diag));
+		BFS_TRY(bfs_container_chunk_len(a->container, s->index, &len,
+						diag));
 		*ret_len = len;
 		return BFS_OK;
 	case BFS_STREAM_TILE:
 		return tile_len(a, s->index, ret_len, diag);
 	case BFS_STREAM_META:
-		return meta_len(a, a->frame->metas, a->frame->n_metas,
+		return meta_len(a, a->container->metas, a->container->n_metas,
 				s->index, ret_len, diag);
 	case BFS_STREAM_VLMETA:
-		return meta_len(a, a->frame->vlmetas, a->frame->n_vlmetas,
-				s->index, ret_len, diag);
+		return meta_len(a, a->container->vlmetas,
+				a->container->n_vlmetas, s->index, ret_len,
+				diag);
 	case BFS_STREAM_SOURCE:
-		*ret_len = bfs_source_len(a->frame->source);
+		*ret_len = bfs_source_len(a->container->source);
 		return BFS_OK;
 	case BFS_STREAM_RAW_CHUNK:
 		return bfs_array_raw_len(a, s->index, ret_len, diag);
@@ -233,13 +236,14 @@ enum bfs_err bfs_array_ready(struct bfs_array *a, const struct bfs_stream *s,
 
 	BFS_TRY(bfs_array_len(a, s, &len, diag));
 	if ((s->kind != BFS_STREAM_DATA && s->kind != BFS_STREAM_JOINED) ||
-	    a->frame->n_chunks == 0)
+	    a->container->n_chunks == 0)
 		return BFS_OK;
-	BFS_TRY(bfs_places_check(a->frame, diag));
+	BFS_TRY(bfs_places_check(a->container, diag));
 	if (s->kind == BFS_STREAM_DATA && a->has_nd)
 		return BFS_OK;
 	/* Joined chunks of varying sizes can only be found by their sums. */
-	return bfs_frame_chunk_off(a->frame, a->frame->n_chunks, &off, diag);
+	return bfs_container_chunk_off(a->container, a->container->n_chunks,
+				       &off, diag);
 }
 
 /* Appends len bytes at p, as part of the last piece if they follow it. */
@@ -394,9 +398,9 @@ static enum bfs_err find_part(struct bfs_array *a, uint64_t off, size_t len,
 {
 	uint64_t n, begin, end;
 
-	BFS_TRY(bfs_frame_chunk_at(a->frame, off, &n, diag));
-	BFS_TRY(bfs_frame_chunk_off(a->frame, n, &begin, diag));
-	BFS_TRY(bfs_frame_chunk_off(a->frame, n + 1, &end, diag));
+	BFS_TRY(bfs_container_chunk_at(a->container, off, &n, diag));
+	BFS_TRY(bfs_container_chunk_off(a->container, n, &begin, diag));
+	BFS_TRY(bfs_container_chunk_off(a->container, n + 1, &end, diag));
 	*ret_n = n;
 	*ret_pos = (uint32_t)(off - begin);
 	*ret_len = (size_t)bfs_min(len, end - off);
@@ -450,12 +454,12 @@ static enum bfs_err copy_source(struct bfs_source *source, uint64_t off,
 static enum bfs_err copy_meta(struct bfs_array *a, uint64_t i, uint64_t off,
 			      uint8_t *dst, size_t len, struct bfs_diag *diag)
 {
-	const struct bfs_meta *m = &a->frame->metas[i];
+	const struct bfs_meta *m = &a->container->metas[i];
 
 	if (m->is_chunk)
 		return bfs_array_copy(a, BFS_META_ID | i, (uint32_t)off, dst,
 				      len, diag);
-	return copy_source(bfs_meta_source(a->frame, m), m->off + off, dst,
+	return copy_source(bfs_meta_source(a->container, m), m->off + off, dst,
 			   len, diag);
 }
 
@@ -494,7 +498,7 @@ static enum bfs_err read_range(struct bfs_array *a, const struct bfs_stream *s,
 		return bfs_array_copy(a, BFS_VLMETA_ID | s->index,
 				      (uint32_t)off, buf, len, diag);
 	case BFS_STREAM_SOURCE:
-		return copy_source(a->frame->source, off, buf, len, diag);
+		return copy_source(a->container->source, off, buf, len, diag);
 	case BFS_STREAM_RAW_CHUNK:
 		return bfs_array_raw_read(a, s->index, off, buf, len, diag);
 	case BFS_STREAM_LAZY_CHUNK:
@@ -536,9 +540,8 @@ static enum bfs_err gather_piece(struct bfs_array *a,
  * leave no padding between the chunks. */
 static bool is_in_order(const struct bfs_array *a)
 {
-	return a->nd.n == 1 && !a->plain &&
-	       a->nd.chunk[0] == a->nd.chunk_len &&
-	       (uint64_t)a->frame->chunksize == a->nd.chunk_len;
+	return a->nd.n == 1 && !a->plain && a->nd.chunk[0] == a->nd.chunk_len &&
+	       (uint64_t)a->container->chunksize == a->nd.chunk_len;
 }
 
 static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,

@@ -102,7 +102,7 @@ struct bfs_kin;
 /* Immutable after opening, but for `ahead`. */
 struct bfs_array {
 	struct bfs_engine *engine;
-	struct bfs_frame *frame;	/* owned */
+	struct bfs_container *container; /* owned */
 	uint64_t gen;			/* unique to this opening */
 	struct bfs_kin *kin;		/* shared with openings that it
 					 * continues or that continue it */
@@ -120,7 +120,7 @@ struct bfs_array {
 /* Takes over frame, also on failure. An array metalayer whose geometry does
  * not hold makes the frame DAMAGED and leaves has_nd false. */
 enum bfs_err bfs_array_open(struct bfs_engine *engine,
-			    struct bfs_frame *frame,
+			    struct bfs_container *container,
 			    struct bfs_array **ret_array,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 /* Remembers what the index says, so that a later opening can be held against

@@ -29,7 +29,7 @@ static enum bfs_err read_decoded(struct bfs_source *s, uint64_t off, void *buf,
 
 static enum bfs_err check_decoded(struct bfs_source *s, struct bfs_diag *diag)
 {
-	return bfs_source_check(((struct decoded *)s)->array->frame->source,
+	return bfs_source_check(((struct decoded *)s)->array->container->source,
 				diag);
 }
 
@@ -61,7 +61,7 @@ enum bfs_err bfs_array_as_source(struct bfs_array *array,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	d->base.ops = &decoded_ops;
 	d->base.len = len;
-	d->base.id = array->frame->source->id;
+	d->base.id = array->container->source->id;
 	d->base.decoded = true;
 	d->base.refs = 1;
 	d->array = array;

@@ -83,22 +83,22 @@ static enum bfs_err read_span(struct fetching *f, uint32_t off, uint8_t *dst,
 static enum bfs_err check_sources(struct fetching *f, struct bfs_diag *why)
 {
 	BFS_TRY(bfs_source_check(f->source, why));
-	if (f->source == f->array->frame->source)
+	if (f->source == f->array->container->source)
 		return BFS_OK;
-	return bfs_source_check(f->array->frame->source, why);
+	return bfs_source_check(f->array->container->source, why);
 }
 
 /* What the container does to a decoded block. */
 static enum bfs_err finish_block(struct fetching *f, struct claim *c)
 {
-	struct bfs_frame *frame = f->array->frame;
+	struct bfs_container *container = f->array->container;
 
-	if (!frame->ops->finish || f->id & (BFS_VLMETA_ID | BFS_META_ID))
+	if (!container->ops->finish || f->id & (BFS_VLMETA_ID | BFS_META_ID))
 		return BFS_OK;
-	return frame->ops->finish(frame, f->plan->chunk,
-				  bfs_chunk_block_off(f->plan->chunk,
-						      c->block),
-				  c->pin->data, c->pin->len, &c->why);
+	return container->ops->finish(
+		container, f->plan->chunk,
+		bfs_chunk_block_off(f->plan->chunk, c->block), c->pin->data,
+		c->pin->len, &c->why);
 }
 
 /* Decodes one claim whose compressed bytes are in memory. */
@@ -408,7 +408,7 @@ static bool claims_late(const struct fetching *f, const uint32_t *blocks,
 {
 	const struct bfs_chunk *c = f->plan->chunk;
 
-	return n == 1 && f->array->frame->source->decoded &&
+	return n == 1 && f->array->container->source->decoded &&
 	       (c->head.kind == BFS_CHUNK_BLOCKS ||
 		c->head.kind == BFS_CHUNK_VLBLOCKS) &&
 	       bfs_chunk_block_len(c, blocks[0]) >= LATE_CLAIM;
@@ -452,7 +452,7 @@ enum bfs_err bfs_array_fetch(struct bfs_array *array, uint64_t id,
 		BFS_TRY(pin_large(&f, &first, 1, &ref));
 		f.ref = ref.data;
 	}
-	if (BFS_UNLIKELY(array->frame->source->decoded))
+	if (BFS_UNLIKELY(array->container->source->decoded))
 		err = pin_large(&f, blocks, n, pins);
 	else
 		err = pin_all(&f, blocks, n, pins);

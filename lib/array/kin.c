@@ -107,7 +107,7 @@ static bool same_place(const struct bfs_array *a, const struct bfs_plan *x,
 	return x->span.special == y->span.special &&
 	       x->span.off == y->span.off && x->span.file == y->span.file &&
 	       /* A chunk's own file tells more. */
-	       (!a->frame->ops->source ||
+	       (!a->container->ops->source ||
 		x->span.special != BFS_CHUNK_BLOCKS ||
 		bfs_source_same(&x->file_id, &y->file_id));
 }
@@ -151,11 +151,11 @@ void bfs_kin_place(struct bfs_array *a, uint64_t id, struct bfs_plan *plan,
 void bfs_kin_note(struct bfs_array *a, uint64_t id,
 		  const struct bfs_plan *plan)
 {
-	if (a->digested && id < a->frame->n_chunks)
+	if (a->digested && id < a->container->n_chunks)
 		atomic_store(&a->prints[id], plan->chunk->print | 1);
 }
 
-static bool can_grow(const struct bfs_frame *f)
+static bool can_grow(const struct bfs_container *f)
 {
 	return f->index && f->status == BFS_GOOD && f->nbytes_known &&
 	       f->chunksize > 0 && !f->is_store && !f->tree &&
@@ -171,10 +171,10 @@ static enum bfs_err read_print(struct bfs_array *a, uint64_t n,
 	enum bfs_err err;
 
 	*ret_print = 1;
-	BFS_TRY(bfs_frame_span(a->frame, n, &span, NULL));
+	BFS_TRY(bfs_container_span(a->container, n, &span, NULL));
 	if (span.special != BFS_CHUNK_BLOCKS)
 		return BFS_OK;
-	BFS_TRY(bfs_frame_source(a->frame, &span, &source, NULL));
+	BFS_TRY(bfs_container_source(a->container, &span, &source, NULL));
 	err = bfs_chunk_print(source, span.off, span.avail, ret_print, NULL);
 	bfs_source_unref(source);
 	return err;
@@ -183,7 +183,7 @@ static enum bfs_err read_print(struct bfs_array *a, uint64_t n,
 /* Who rewrites the whole frame changes these. */
 static enum bfs_err print_some(struct bfs_array *a)
 {
-	uint64_t n = a->frame->n_chunks, step = n / N_SAMPLES + 1, print;
+	uint64_t n = a->container->n_chunks, step = n / N_SAMPLES + 1, print;
 
 	for (uint64_t i = 0; i < n; i += step) {
 		BFS_TRY(read_print(a, i, &print));
@@ -196,7 +196,7 @@ static enum bfs_err print_some(struct bfs_array *a)
 
 void bfs_array_digest(struct bfs_array *a)
 {
-	struct bfs_frame *f = a->frame;
+	struct bfs_container *f = a->container;
 	uint64_t mark = bfs_moment_mark();
 
 	if (!can_grow(f))
@@ -211,7 +211,8 @@ void bfs_array_digest(struct bfs_array *a)
 	bfs_moment_forget(mark);
 }
 
-static bool same_form(const struct bfs_frame *x, const struct bfs_frame *y)
+static bool same_form(const struct bfs_container *x,
+		      const struct bfs_container *y)
 {
 	return x->ops == y->ops && x->chunksize == y->chunksize &&
 	       x->typesize == y->typesize && x->blocksize == y->blocksize &&
@@ -220,7 +221,8 @@ static bool same_form(const struct bfs_frame *x, const struct bfs_frame *y)
 }
 
 /* Chunks appended behind full ones; or no change at all. */
-static bool has_grown(const struct bfs_frame *x, const struct bfs_frame *y)
+static bool has_grown(const struct bfs_container *x,
+		      const struct bfs_container *y)
 {
 	if (bfs_source_same(&x->source->id, &y->source->id))
 		return x->n_chunks == y->n_chunks;
@@ -231,10 +233,11 @@ static bool has_grown(const struct bfs_frame *x, const struct bfs_frame *y)
 /* All that anybody has seen of the older one is there, as it was. */
 static bool same_chunks(struct bfs_array *newer, const struct bfs_array *older)
 {
-	uint64_t n = older->frame->n_chunks, digest, print, now, i;
+	uint64_t n = older->container->n_chunks, digest, print, now, i;
 
-	if (bfs_index_digest(newer->frame->index, n, &digest, NULL) !=
-		    BFS_OK || digest != older->digest)
+	if (bfs_index_digest(newer->container->index, n, &digest, NULL) !=
+		    BFS_OK ||
+	    digest != older->digest)
 		return false;
 	for (i = 0; i < n; i++) {
 		print = atomic_load(&older->prints[i]);
@@ -244,7 +247,7 @@ static bool same_chunks(struct bfs_array *newer, const struct bfs_array *older)
 		if (print)
 			newer->prints[i] = print;
 	}
-	return bfs_source_check(newer->frame->source, NULL) == BFS_OK;
+	return bfs_source_check(newer->container->source, NULL) == BFS_OK;
 }
 
 bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
@@ -252,8 +255,8 @@ bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
 {
 	uint64_t mark = bfs_moment_mark();
 	bool goes_on = older->digested && newer->digested &&
-		       same_form(older->frame, newer->frame) &&
-		       has_grown(older->frame, newer->frame) &&
+		       same_form(older->container, newer->container) &&
+		       has_grown(older->container, newer->container) &&
 		       same_chunks(newer, older);
 
 	bfs_moment_forget(mark);
@@ -264,7 +267,7 @@ bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
 	bfs_kin_put(newer);
 	newer->kin = older->kin;
 	newer->kin_gen = older->kin_gen;
-	newer->n_before = older->frame->n_chunks;
+	newer->n_before = older->container->n_chunks;
 	pthread_mutex_lock(&newer->kin->lock);
 	newer->kin->refs++;
 	pthread_mutex_unlock(&newer->kin->lock);

@@ -50,7 +50,7 @@ static enum bfs_err check_kind(const struct bfs_array *a,
 {
 	bool vl = c->head.kind == BFS_CHUNK_VLBLOCKS;
 
-	if (a->frame->index && vl != a->frame->vlblocks)
+	if (a->container->index && vl != a->container->vlblocks)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 30,
 				"the chunk %s variable-length blocks, the "
 				"frame %s", vl ? "has" : "has no",
@@ -64,7 +64,7 @@ static enum bfs_err read_plan(struct bfs_array *a, uint64_t n,
 			      struct bfs_chunk **ret_chunk,
 			      struct bfs_diag *diag)
 {
-	struct bfs_frame *f = a->frame;
+	struct bfs_container *f = a->container;
 	struct bfs_chunk *c;
 	enum bfs_err err;
 
@@ -91,11 +91,11 @@ static enum bfs_err open_stored(struct bfs_array *a, uint64_t n,
 	struct bfs_source *source;
 	enum bfs_err err;
 
-	BFS_TRY(bfs_frame_source(a->frame, &plan->span, &source, diag));
+	BFS_TRY(bfs_container_source(a->container, &plan->span, &source, diag));
 	plan->file_id = source->id;
 	err = read_plan(a, n, source, &plan->span, &plan->chunk, diag);
-	if (err == BFS_OK && source != a->frame->source) {
-		err = bfs_source_check(a->frame->source, diag);
+	if (err == BFS_OK && source != a->container->source) {
+		err = bfs_source_check(a->container->source, diag);
 		if (err != BFS_OK)
 			bfs_chunk_unref(plan->chunk);
 	}
@@ -104,7 +104,7 @@ static enum bfs_err open_stored(struct bfs_array *a, uint64_t n,
 }
 
 /* A chunk that a recipe or a proxy never wrote is no zeros. */
-static bool lacks_data(const struct bfs_frame *f, bool blank)
+static bool lacks_data(const struct bfs_container *f, bool blank)
 {
 	return f->no_blocks || (f->no_blank && blank);
 }
@@ -113,10 +113,10 @@ static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 				   struct bfs_plan *plan,
 				   struct bfs_diag *diag)
 {
-	struct bfs_frame *f = a->frame;
+	struct bfs_container *f = a->container;
 	uint32_t len;
 
-	BFS_TRY(bfs_frame_span(f, n, &plan->span, diag));
+	BFS_TRY(bfs_container_span(f, n, &plan->span, diag));
 	if (plan->span.special == BFS_CHUNK_BLOCKS) {
 		BFS_TRY(open_stored(a, n, plan, diag));
 		if (lacks_data(f, plan->chunk->head.kind ==
@@ -128,7 +128,7 @@ static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 		return bfs_kind_refuse(f, diag);
 	} else {
 		plan->file_id = f->source->id;
-		BFS_TRY(bfs_frame_chunk_len(f, n, &len, diag));
+		BFS_TRY(bfs_container_chunk_len(f, n, &len, diag));
 		BFS_TRY(bfs_source_check(f->source, diag));
 		BFS_TRY(bfs_chunk_special(plan->span.special, len, f->typesize,
 					  0, &plan->chunk, diag));
@@ -140,8 +140,8 @@ static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 static const struct bfs_meta *find_meta(const struct bfs_array *a, uint64_t id)
 {
 	if (id & BFS_VLMETA_ID)
-		return &a->frame->vlmetas[id & ~BFS_VLMETA_ID];
-	return &a->frame->metas[id & ~BFS_META_ID];
+		return &a->container->vlmetas[id & ~BFS_VLMETA_ID];
+	return &a->container->metas[id & ~BFS_META_ID];
 }
 
 static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
@@ -150,7 +150,7 @@ static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
 {
 	static const struct bfs_codec_env none;
 	const struct bfs_meta *m = find_meta(a, id);
-	struct bfs_source *source = bfs_meta_source(a->frame, m);
+	struct bfs_source *source = bfs_meta_source(a->container, m);
 	enum bfs_err err;
 
 	plan->span = (struct bfs_span){ .off = m->off, .avail = m->len,
@@ -160,7 +160,7 @@ static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
 						    UINT32_MAX, &none,
 						    &plan->chunk, diag),
 			       m->off));
-	err = bfs_source_check(a->frame->source, diag);
+	err = bfs_source_check(a->container->source, diag);
 	if (err != BFS_OK)
 		bfs_chunk_unref(plan->chunk);
 	return err;
@@ -199,7 +199,7 @@ static enum bfs_err note_plan(struct bfs_array *a, uint64_t id,
 	if (!a->digested)
 		return BFS_OK;
 	bfs_kin_note(a, id, plan);
-	err = bfs_source_check(a->frame->source, diag);
+	err = bfs_source_check(a->container->source, diag);
 	if (err != BFS_OK)
 		bfs_chunk_unref(plan->chunk);
 	return err;
@@ -256,15 +256,15 @@ enum bfs_err bfs_array_source(struct bfs_array *a, uint64_t id,
 	struct bfs_source *source;
 
 	if (id & (BFS_VLMETA_ID | BFS_META_ID)) {
-		*ret_source = bfs_source_ref(bfs_meta_source(
-			a->frame, find_meta(a, id)));
+		*ret_source = bfs_source_ref(
+			bfs_meta_source(a->container, find_meta(a, id)));
 		return BFS_OK;
 	}
 	if (plan->span.special != BFS_CHUNK_BLOCKS) {
-		*ret_source = bfs_source_ref(a->frame->source);
+		*ret_source = bfs_source_ref(a->container->source);
 		return BFS_OK;
 	}
-	BFS_TRY(bfs_frame_source(a->frame, &plan->span, &source, diag));
+	BFS_TRY(bfs_container_source(a->container, &plan->span, &source, diag));
 	if (!bfs_source_same(&source->id, &plan->file_id)) {
 		bfs_source_unref(source);
 		return bfs_fail(diag, BFS_ERR_CHANGED, plan->span.off,

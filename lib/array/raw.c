@@ -37,12 +37,14 @@ static enum bfs_err make_special(struct bfs_array *a, uint64_t n,
 			span->special == BFS_CHUNK_NAN ? 2 : 4;
 	uint32_t len;
 
-	BFS_TRY(bfs_frame_chunk_len(a->frame, n, &len, diag));
+	BFS_TRY(bfs_container_chunk_len(a->container, n, &len, diag));
 	memset(head, 0, BFS_CHUNK_HEADER);
 	head[0] = 5;
 	head[1] = 1;
 	head[2] = 5;
-	head[3] = (uint8_t)(a->frame->typesize > 255 ? 1 : a->frame->typesize);
+	head[3] = (uint8_t)(a->container->typesize > 255
+				    ? 1
+				    : a->container->typesize);
 	put_le32(head + 4, len);
 	put_le32(head + 8, (uint32_t)bfs_max(1, len));
 	put_le32(head + 12, BFS_CHUNK_HEADER);
@@ -61,11 +63,13 @@ struct raw {
 static enum bfs_err find_raw(struct bfs_array *a, uint64_t n, struct raw *r,
 			     struct bfs_diag *diag)
 {
-	BFS_TRY(bfs_frame_span(a->frame, n, &r->span, diag));
+	BFS_TRY(bfs_container_span(a->container, n, &r->span, diag));
 	r->stored = r->span.special == BFS_CHUNK_BLOCKS;
 	if (r->stored)
-		return bfs_diag_chunk(diag, bfs_frame_peek(a->frame, &r->span,
-							   &r->head, diag), n);
+		return bfs_diag_chunk(diag,
+				      bfs_container_peek(a->container, &r->span,
+							 &r->head, diag),
+				      n);
 	BFS_TRY(make_special(a, n, &r->span, r->made, diag));
 	return bfs_chunk_parse(r->made, sizeof(r->made), 0, &r->head, diag);
 }
@@ -92,7 +96,7 @@ static enum bfs_err read_stored(struct bfs_array *a, const struct raw *r,
 		memcpy(dst, r->made + off, len);
 		return BFS_OK;
 	}
-	BFS_TRY(bfs_frame_source(a->frame, &r->span, &source, diag));
+	BFS_TRY(bfs_container_source(a->container, &r->span, &source, diag));
 	err = bfs_source_read(source, r->span.off + off, dst, len, diag);
 	if (err == BFS_OK)
 		err = bfs_source_check(source, diag);
@@ -207,7 +211,7 @@ static enum bfs_err put_fixed(struct bfs_array *a, uint64_t n,
 	head[31] |= LAZY_FLAG;
 	copy_part(w, 0, head, sizeof(head));
 	/* In a sparse frame both numbers are that of the chunk's file. */
-	if (a->frame->ops->source)
+	if (a->container->ops->source)
 		at = number = r->span.file;
 	put_le32(place, (uint32_t)number);
 	put_le64(place + 4, at);

@@ -95,7 +95,7 @@ static enum bfs_err check_generation(const uint8_t *p, bool sparse,
 	return BFS_OK;
 }
 
-static void read_fields(struct bfs_frame *f, const uint8_t *p,
+static void read_fields(struct bfs_container *f, const uint8_t *p,
 			struct header *h)
 {
 	h->header_len = bfs_be32(p + 0x0b);
@@ -122,7 +122,7 @@ static void read_fields(struct bfs_frame *f, const uint8_t *p,
 		 h->sparse ? "sparse" : "contiguous");
 }
 
-static enum bfs_err check_fields(const struct bfs_frame *f,
+static enum bfs_err check_fields(const struct bfs_container *f,
 				 const struct header *h, struct bfs_diag *diag)
 {
 	if (h->header_len < MIN_HEADER || h->header_len > h->frame_len ||
@@ -148,7 +148,7 @@ static enum bfs_err check_fields(const struct bfs_frame *f,
 }
 
 /* The frame may be cut off; what is there is served. */
-static void check_length(struct bfs_frame *f, const struct header *h)
+static void check_length(struct bfs_container *f, const struct header *h)
 {
 	struct bfs_diag why;
 
@@ -158,10 +158,10 @@ static void check_length(struct bfs_frame *f, const struct header *h)
 	bfs_fail(&why, BFS_ERR_TRUNCATED, 0x10,
 		 "the frame has %" PRIu64 " bytes, only %" PRIu64
 		 " are there", h->frame_len, bfs_source_len(f->source));
-	bfs_frame_blame(f, &why);
+	bfs_container_blame(f, &why);
 }
 
-static enum bfs_err open_metas(struct bfs_frame *f, const struct header *h,
+static enum bfs_err open_metas(struct bfs_container *f, const struct header *h,
 			       struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
@@ -181,7 +181,7 @@ static enum bfs_err open_metas(struct bfs_frame *f, const struct header *h,
 	return bfs_metatable_parse(f, &section, META_AT, false, diag);
 }
 
-static enum bfs_err find_trailer(struct bfs_frame *f, struct header *h,
+static enum bfs_err find_trailer(struct bfs_container *f, struct header *h,
 				 uint64_t *ret_len, struct bfs_diag *diag)
 {
 	uint64_t end = h->frame_len, len;
@@ -203,7 +203,7 @@ static enum bfs_err find_trailer(struct bfs_frame *f, struct header *h,
 	return BFS_OK;
 }
 
-static enum bfs_err open_trailer(struct bfs_frame *f, struct header *h,
+static enum bfs_err open_trailer(struct bfs_container *f, struct header *h,
 				 struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
@@ -228,7 +228,7 @@ static enum bfs_err open_trailer(struct bfs_frame *f, struct header *h,
 
 /* A frame without bytes has no index, whatever cbytes says of chunks that were
  * deleted. */
-static enum bfs_err check_empty(const struct bfs_frame *f,
+static enum bfs_err check_empty(const struct bfs_container *f,
 				const struct header *h, struct bfs_diag *diag)
 {
 	uint64_t end = h->header_len, at;
@@ -247,7 +247,7 @@ static enum bfs_err check_empty(const struct bfs_frame *f,
 	return BFS_OK;
 }
 
-static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
+static enum bfs_err open_index(struct bfs_container *f, const struct header *h,
 			       struct bfs_diag *diag)
 {
 	uint64_t end = h->trailer_off ? h->trailer_off : f->cbytes, at;
@@ -263,7 +263,7 @@ static enum bfs_err open_index(struct bfs_frame *f, const struct header *h,
 	return bfs_index_attach(f, at, end - at, diag);
 }
 
-static enum bfs_err open_sections(struct bfs_frame *f, struct header *h,
+static enum bfs_err open_sections(struct bfs_container *f, struct header *h,
 				  struct bfs_diag *diag)
 {
 	struct bfs_diag why;
@@ -273,22 +273,22 @@ static enum bfs_err open_sections(struct bfs_frame *f, struct header *h,
 	/* An array may be among what cannot be read. */
 	err = open_metas(f, h, &why);
 	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_frame_doubt(f, &why);
-	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
+		bfs_container_doubt(f, &why);
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	err = open_trailer(f, h, &why);
-	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	err = open_index(f, h, &why);
 	f->nbytes_known = err == BFS_OK;
 	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_frame_doubt(f, &why);
-	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
+		bfs_container_doubt(f, &why);
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	BFS_TRY(bfs_metatable_array(f, diag));
 	if (f->array.present)
 		f->format = "b2nd";
 	return BFS_OK;
 }
 
-enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
+enum bfs_err bfs_b2frame_open(struct bfs_container *f, bool sparse,
 			      struct bfs_diag *diag)
 {
 	struct header h = { .sparse = sparse };
@@ -299,7 +299,7 @@ enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
 	if (bfs_source_len(f->source) < MIN_HEADER) {
 		bfs_fail(&why, BFS_ERR_TRUNCATED, bfs_source_len(f->source),
 			 "the file ends inside the frame header");
-		bfs_frame_blame(f, &why);
+		bfs_container_blame(f, &why);
 		return BFS_OK;
 	}
 	BFS_TRY(bfs_source_read(f->source, 0, head, sizeof(head), diag));
@@ -314,13 +314,13 @@ enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
 		f->claim = 0;
 		f->chunksize = -1;
 		f->typesize = (uint32_t)bfs_max(1, f->typesize);
-		bfs_frame_blame(f, &why);
+		bfs_container_blame(f, &why);
 		return BFS_OK;
 	}
 	return open_sections(f, &h, diag);
 }
 
-static enum bfs_err open_contiguous(struct bfs_frame *f, const char *name,
+static enum bfs_err open_contiguous(struct bfs_container *f, const char *name,
 				    struct bfs_diag *diag)
 {
 	(void)name;
@@ -329,7 +329,7 @@ static enum bfs_err open_contiguous(struct bfs_frame *f, const char *name,
 	return bfs_meta_tensor(f, diag);
 }
 
-const struct bfs_container bfs_container_b2frame = {
+const struct bfs_format bfs_container_b2frame = {
 	.name = "b2frame",
 	.probe = probe,
 	.is_short = bfs_b2frame_is_short,

@@ -13,7 +13,7 @@
 
 /* Fills f from f->source. What does not hold is blamed on the frame; fails
  * for lack of memory and for reads that fail. */
-enum bfs_err bfs_b2frame_open(struct bfs_frame *f, bool sparse,
+enum bfs_err bfs_b2frame_open(struct bfs_container *f, bool sparse,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Of early frames too: they have their length in the same place. */

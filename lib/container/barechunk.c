@@ -134,7 +134,7 @@ static bool probe(struct bfs_source *source, const uint8_t *head,
 	return c.end == bfs_source_len(source) || name_says_chunk(name);
 }
 
-static void set_facts(struct bfs_frame *f, const struct bfs_chunk_head *h)
+static void set_facts(struct bfs_container *f, const struct bfs_chunk_head *h)
 {
 	static const uint8_t codes[8] = { 0, 1, 3, 4, 5, 6, 0, 0 };
 
@@ -151,7 +151,7 @@ static void set_facts(struct bfs_frame *f, const struct bfs_chunk_head *h)
 
 /* Bytes behind the last chunk: tolerated by the name, as long as they are
  * not chunks that were lost. */
-static enum bfs_err check_left(struct bfs_frame *f, uint64_t last,
+static enum bfs_err check_left(struct bfs_container *f, uint64_t last,
 			       struct bfs_diag *diag)
 {
 	uint64_t end = f->data_len, len = bfs_source_len(f->source);
@@ -162,7 +162,7 @@ static enum bfs_err check_left(struct bfs_frame *f, uint64_t last,
 
 	if (end == len)
 		return BFS_OK;
-	BFS_TRY(bfs_frame_peek(f, &at, &h, diag));
+	BFS_TRY(bfs_container_peek(f, &at, &h, diag));
 	err = bfs_chainend_check(f->source, last, &h, &why);
 	if (bfs_err_passes(err)) {
 		if (diag)
@@ -170,15 +170,15 @@ static enum bfs_err check_left(struct bfs_frame *f, uint64_t last,
 		return err;
 	}
 	if (err != BFS_OK)
-		bfs_frame_doubt(f, &why);
+		bfs_container_doubt(f, &why);
 	bfs_fail(&why, BFS_ERR_CORRUPT, end,
 		 "%" PRIu64 " bytes are left over behind the chunk",
 		 len - end);
-	bfs_frame_blame(f, &why);
+	bfs_container_blame(f, &why);
 	return BFS_OK;
 }
 
-static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
+static enum bfs_err open_chunks(struct bfs_container *f, const char *name,
 				struct bfs_diag *diag)
 {
 	uint64_t len = bfs_source_len(f->source), mark = bfs_moment_mark();
@@ -193,7 +193,7 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
 	if (err != BFS_OK)
 		return bfs_fail(diag, err, 0, "no memory");
 	if (c.n == 0 || !chunk_lies_at(f->source, 0, &h))
-		return bfs_frame_gone(mark, "the chunk is", diag);
+		return bfs_container_gone(mark, "the chunk is", diag);
 	f->n_chunks = c.n;
 	f->nbytes = c.nbytes;
 	f->nbytes_known = true;
@@ -206,7 +206,7 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const char *name,
 	return check_left(f, c.offs[c.n - 1], diag);
 }
 
-static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+static enum bfs_err span(struct bfs_container *f, uint64_t n,
 			 struct bfs_span *ret_span, struct bfs_diag *diag)
 {
 	const uint64_t *offs = f->priv;
@@ -221,12 +221,12 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 	return BFS_OK;
 }
 
-static void close_chunks(struct bfs_frame *f)
+static void close_chunks(struct bfs_container *f)
 {
 	bfs_free(f->priv);
 }
 
-const struct bfs_container bfs_container_barechunk = {
+const struct bfs_format bfs_container_barechunk = {
 	.name = "chunk",
 	.probe = probe,
 	.open = open_chunks,

@@ -82,16 +82,15 @@ static bool probe_dir(int dirfd)
 }
 
 /* A file of the column as a metalayer; *ret_source is borrowed. */
-static enum bfs_err add_file(struct bfs_frame *f, struct bfs_fd *dir,
-			     const char *name,
-			     struct bfs_source **ret_source,
+static enum bfs_err add_file(struct bfs_container *f, struct bfs_fd *dir,
+			     const char *name, struct bfs_source **ret_source,
 			     struct bfs_diag *why)
 {
 	struct bfs_source *source;
 
 	BFS_TRY(bfs_below_file(dir, name, &f->guard, &source, why));
-	if (bfs_frame_add_meta(&f->metas, &f->n_metas, name, strlen(name), 0,
-			       bfs_source_len(source), false)) {
+	if (bfs_container_add_meta(&f->metas, &f->n_metas, name, strlen(name),
+				   0, bfs_source_len(source), false)) {
 		bfs_source_unref(source);
 		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
 	}
@@ -103,7 +102,7 @@ static enum bfs_err add_file(struct bfs_frame *f, struct bfs_fd *dir,
 }
 
 /* One JSON file of meta/, as a metalayer and as a tree. */
-static enum bfs_err read_json(struct bfs_frame *f, struct bfs_fd *meta,
+static enum bfs_err read_json(struct bfs_container *f, struct bfs_fd *meta,
 			      const char *name,
 			      struct bfs_document **ret_document,
 			      struct bfs_diag *why)
@@ -135,7 +134,7 @@ static enum bfs_err read_json(struct bfs_frame *f, struct bfs_fd *meta,
 }
 
 /* What the user noted; may be missing. */
-static enum bfs_err add_attrs(struct bfs_frame *f, struct bfs_diag *diag)
+static enum bfs_err add_attrs(struct bfs_container *f, struct bfs_diag *diag)
 {
 	struct bfs_source *source;
 	struct stat st;
@@ -153,7 +152,7 @@ static int64_t take_int(const struct bfs_document *doc, const char *key)
 }
 
 /* Shape and dtype as the side files tell them. */
-static enum bfs_err take_array(struct bfs_frame *f,
+static enum bfs_err take_array(struct bfs_container *f,
 			       const struct bfs_document *sizes,
 			       const struct bfs_document *storage,
 			       struct bfs_diag *why)
@@ -215,7 +214,7 @@ static enum bfs_err size_row(const struct bfs_array_meta *a, int64_t nbytes,
 }
 
 /* Chunks as far as their number tells: each then says how long it is. */
-static enum bfs_err count_chunks(struct bfs_frame *f, int64_t chunklen,
+static enum bfs_err count_chunks(struct bfs_container *f, int64_t chunklen,
 				 struct bfs_diag *why)
 {
 	uint64_t n_rows = (uint64_t)f->array.shape[0];
@@ -229,7 +228,7 @@ static enum bfs_err count_chunks(struct bfs_frame *f, int64_t chunklen,
 	return BFS_OK;
 }
 
-static enum bfs_err size_column(struct bfs_frame *f, int64_t nbytes,
+static enum bfs_err size_column(struct bfs_container *f, int64_t nbytes,
 				int64_t chunklen, struct bfs_diag *why)
 {
 	uint64_t row = 0, chunk;
@@ -260,7 +259,7 @@ static enum bfs_err size_column(struct bfs_frame *f, int64_t nbytes,
 }
 
 /* What the chunk files take; of very many, what bcolz last noted. */
-static void count_stored(struct bfs_frame *f, struct bfs_fd *data,
+static void count_stored(struct bfs_container *f, struct bfs_fd *data,
 			 int64_t claimed)
 {
 	struct stat st;
@@ -284,7 +283,7 @@ static void count_stored(struct bfs_frame *f, struct bfs_fd *data,
 		bfs_fd_give(data);
 }
 
-static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
+static enum bfs_err open_meta(struct bfs_container *f, struct bfs_diag *diag)
 {
 	const struct column *c = f->priv;
 	struct bfs_document *sizes = NULL, *storage = NULL;
@@ -293,10 +292,10 @@ static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
 
 	f->cbytes = 0;
 	err = read_json(f, c->meta, "sizes", &sizes, &why);
-	err = bfs_frame_settle(f, err, &why, diag);
+	err = bfs_container_settle(f, err, &why, diag);
 	if (err == BFS_OK) {
 		err = read_json(f, c->meta, "storage", &storage, &why);
-		err = bfs_frame_settle(f, err, &why, diag);
+		err = bfs_container_settle(f, err, &why, diag);
 	}
 	if (err == BFS_OK && sizes && storage) {
 		err = take_array(f, sizes, storage, &why);
@@ -304,7 +303,7 @@ static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
 			err = size_column(f, take_int(sizes, "nbytes"),
 					  take_int(storage, "chunklen"),
 					  &why);
-		err = bfs_frame_settle(f, err, &why, diag);
+		err = bfs_container_settle(f, err, &why, diag);
 		count_stored(f, c->data, take_int(sizes, "cbytes"));
 		bfs_meta_check_linear(f);
 	}
@@ -313,7 +312,7 @@ static enum bfs_err open_meta(struct bfs_frame *f, struct bfs_diag *diag)
 	return err;
 }
 
-static enum bfs_err open_column(struct bfs_frame *f, const char *name,
+static enum bfs_err open_column(struct bfs_container *f, const char *name,
 				struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
@@ -328,7 +327,7 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 	c->data = bfs_below_dir(f->dir, "data");
 	c->meta = bfs_below_dir(f->dir, "meta");
 	if (!c->data || !c->meta)
-		return bfs_frame_gone(mark, "the column is", diag);
+		return bfs_container_gone(mark, "the column is", diag);
 	err = open_meta(f, diag);
 	/* Whatever is wrong with them, the source is one of the side files. */
 	if (err == BFS_OK && !f->source)
@@ -337,7 +336,7 @@ static enum bfs_err open_column(struct bfs_frame *f, const char *name,
 	return err == BFS_OK ? add_attrs(f, diag) : err;
 }
 
-static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+static enum bfs_err span(struct bfs_container *f, uint64_t n,
 			 struct bfs_span *ret_span, struct bfs_diag *diag)
 {
 	struct bfs_span s = { .special = BFS_CHUNK_BLOCKS, .file = n,
@@ -353,7 +352,8 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 	return BFS_OK;
 }
 
-static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
+static enum bfs_err source(struct bfs_container *f,
+			   const struct bfs_span *span_,
 			   struct bfs_source **ret_source,
 			   struct bfs_diag *diag)
 {
@@ -365,7 +365,7 @@ static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
 				 ret_source, diag);
 }
 
-static void close_column(struct bfs_frame *f)
+static void close_column(struct bfs_container *f)
 {
 	struct column *c = f->priv;
 
@@ -381,7 +381,7 @@ static const struct bfs_dir_part parts[] = {
 	{ "", ATTRS }, { "meta", "" }, { "data", ".blp" }, { NULL, NULL },
 };
 
-const struct bfs_container bfs_container_bcolz = {
+const struct bfs_format bfs_container_bcolz = {
 	.name = "bcolz",
 	.probe_dir = probe_dir,
 	.index_name = "meta/sizes",

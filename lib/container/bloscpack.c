@@ -40,13 +40,13 @@ static bool probe(struct bfs_source *source, const uint8_t *head,
 	return head_len >= 4 && !memcmp(head, "blpk", 4);
 }
 
-static struct bfs_bloscpack *priv(const struct bfs_frame *f)
+static struct bfs_bloscpack *priv(const struct bfs_container *f)
 {
 	return f->priv;
 }
 
 /* A plausible chunk at off, and where the next one would be. */
-static enum bfs_err peek(struct bfs_frame *f, uint64_t off,
+static enum bfs_err peek(struct bfs_container *f, uint64_t off,
 			 struct bfs_chunk_head *h, uint64_t *ret_next,
 			 struct bfs_diag *why)
 {
@@ -59,7 +59,7 @@ static enum bfs_err peek(struct bfs_frame *f, uint64_t off,
 				"a chunk at %" PRIu64 " of %" PRIu64 " bytes",
 				off, len);
 	span.avail = len - off - digest;
-	BFS_TRY(bfs_frame_peek(f, &span, h, why));
+	BFS_TRY(bfs_container_peek(f, &span, h, why));
 	if (h->version > 5)
 		return bfs_fail(why, BFS_ERR_CORRUPT, off,
 				"a chunk of version %u", h->version);
@@ -100,7 +100,7 @@ static void release_walk(struct walk *w)
 
 /* Walks from `off` until `want` chunks were seen (UNKNOWN: until the end of
  * the file or what is no chunk). */
-static enum bfs_err walk_chunks(struct bfs_frame *f, uint64_t off,
+static enum bfs_err walk_chunks(struct bfs_container *f, uint64_t off,
 				int64_t want, struct walk *w,
 				struct bfs_diag *why)
 {
@@ -130,7 +130,7 @@ static enum bfs_err walk_chunks(struct bfs_frame *f, uint64_t off,
 }
 
 /* Takes what a walk found over into the frame. */
-static void use_walk(struct bfs_frame *f, struct walk *w)
+static void use_walk(struct bfs_container *f, struct walk *w)
 {
 	priv(f)->offs = w->offs;
 	f->n_chunks = w->n;
@@ -139,7 +139,7 @@ static void use_walk(struct bfs_frame *f, struct walk *w)
 	f->nbytes = w->n ? w->starts[w->n] : 0;
 }
 
-static enum bfs_err open_by_walk(struct bfs_frame *f, uint64_t off,
+static enum bfs_err open_by_walk(struct bfs_container *f, uint64_t off,
 				 int64_t want, struct bfs_diag *diag)
 {
 	struct walk w = { 0 };
@@ -161,7 +161,7 @@ static enum bfs_err open_by_walk(struct bfs_frame *f, uint64_t off,
 			       " chunks", bfs_source_len(f->source) - w.end,
 			       w.n);
 	if (err != BFS_OK)
-		bfs_frame_doubt(f, &why);
+		bfs_container_doubt(f, &why);
 	if (w.n == 0)
 		release_walk(&w);
 	else
@@ -171,7 +171,7 @@ static enum bfs_err open_by_walk(struct bfs_frame *f, uint64_t off,
 	return BFS_OK;
 }
 
-static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+static enum bfs_err span(struct bfs_container *f, uint64_t n,
 			 struct bfs_span *ret_span, struct bfs_diag *diag)
 {
 	const struct bfs_bloscpack *b = priv(f);
@@ -207,7 +207,7 @@ static void show_hex(const uint8_t *p, size_t len, char *text)
 		sprintf(text + 2 * i, "%02x", p[i]);
 }
 
-static enum bfs_err add_pieces(struct bfs_frame *f, struct bfs_digest *d,
+static enum bfs_err add_pieces(struct bfs_container *f, struct bfs_digest *d,
 			       uint64_t off, uint64_t left, uint8_t *buf,
 			       struct bfs_diag *diag)
 {
@@ -222,9 +222,8 @@ static enum bfs_err add_pieces(struct bfs_frame *f, struct bfs_digest *d,
 	return BFS_OK;
 }
 
-static enum bfs_err verify(struct bfs_frame *f, uint64_t n,
-			   const struct bfs_span *span_,
-			   struct bfs_diag *diag)
+static enum bfs_err verify(struct bfs_container *f, uint64_t n,
+			   const struct bfs_span *span_, struct bfs_diag *diag)
 {
 	enum bfs_digest_kind kind = priv(f)->digest;
 	size_t len = bfs_digest_len(kind);
@@ -261,7 +260,7 @@ static enum bfs_err verify(struct bfs_frame *f, uint64_t n,
 }
 
 /* Whether any of the first n offsets is -1. */
-static enum bfs_err table_has_holes(struct bfs_frame *f, uint64_t n,
+static enum bfs_err table_has_holes(struct bfs_container *f, uint64_t n,
 				    bool *ret_holes, struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
@@ -283,8 +282,8 @@ static enum bfs_err table_has_holes(struct bfs_frame *f, uint64_t n,
 
 /* Whether an offset in [n, n + room) of the table is set: then the number of
  * chunks is not what the header says. */
-static enum bfs_err check_room(struct bfs_frame *f, uint64_t n, uint64_t room,
-			       struct bfs_diag *why)
+static enum bfs_err check_room(struct bfs_container *f, uint64_t n,
+			       uint64_t room, struct bfs_diag *why)
 {
 	uint64_t at = priv(f)->table + 8 * n, end = at + 8 * room, i;
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
@@ -305,7 +304,7 @@ static enum bfs_err check_room(struct bfs_frame *f, uint64_t n, uint64_t room,
 }
 
 /* Sizes of all chunks of a file with offsets. */
-static enum bfs_err sum_chunks(struct bfs_frame *f, uint64_t *starts,
+static enum bfs_err sum_chunks(struct bfs_container *f, uint64_t *starts,
 			       struct bfs_tiling *tiling, struct bfs_diag *why)
 {
 	uint64_t sum = 0, n, next;
@@ -314,7 +313,7 @@ static enum bfs_err sum_chunks(struct bfs_frame *f, uint64_t *starts,
 
 	for (n = 0; n < f->n_chunks; n++) {
 		starts[n] = sum;
-		BFS_TRY(bfs_frame_span(f, n, &s, why));
+		BFS_TRY(bfs_container_span(f, n, &s, why));
 		BFS_TRY(bfs_diag_chunk(why, peek(f, s.off, &h, &next, why),
 				       n));
 		bfs_tiling_add(tiling, s.off, next);
@@ -326,7 +325,7 @@ static enum bfs_err sum_chunks(struct bfs_frame *f, uint64_t *starts,
 
 /* Bytes behind the last chunk are left from before an append, unless they are
  * a chunk that nobody counts. */
-static enum bfs_err check_left(struct bfs_frame *f, uint64_t end,
+static enum bfs_err check_left(struct bfs_container *f, uint64_t end,
 			       struct bfs_diag *why)
 {
 	struct bfs_chunk_head h;
@@ -344,7 +343,7 @@ static enum bfs_err check_left(struct bfs_frame *f, uint64_t end,
 }
 
 /* Places of all chunks, and `begin`, where the first of them should lie. */
-static enum bfs_err check_places(struct bfs_frame *f, uint64_t begin,
+static enum bfs_err check_places(struct bfs_container *f, uint64_t begin,
 				 uint64_t *starts, struct bfs_diag *why)
 {
 	struct bfs_tiling tiling = { .begin = begin, .end = begin };
@@ -363,8 +362,9 @@ static enum bfs_err check_places(struct bfs_frame *f, uint64_t begin,
 	return check_left(f, tiling.end, why);
 }
 
-static enum bfs_err open_by_table(struct bfs_frame *f, const struct header *h,
-				  uint64_t begin, struct bfs_diag *diag)
+static enum bfs_err open_by_table(struct bfs_container *f,
+				  const struct header *h, uint64_t begin,
+				  struct bfs_diag *diag)
 {
 	uint64_t n = (uint64_t)h->n_chunks;
 	uint64_t *starts = bfs_alloc((size_t)(n + 1) * sizeof(*starts));
@@ -386,7 +386,7 @@ static enum bfs_err open_by_table(struct bfs_frame *f, const struct header *h,
 	}
 	bfs_free(starts);
 	if (!bfs_err_passes(err)) {
-		bfs_frame_doubt(f, &why);
+		bfs_container_doubt(f, &why);
 		return BFS_OK;
 	}
 	if (diag)
@@ -395,7 +395,7 @@ static enum bfs_err open_by_table(struct bfs_frame *f, const struct header *h,
 }
 
 /* Where the words that are -1 end, from `at` on. */
-static enum bfs_err skip_unset(struct bfs_frame *f, uint64_t at,
+static enum bfs_err skip_unset(struct bfs_container *f, uint64_t at,
 			       uint64_t *ret_at, struct bfs_diag *why)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = bfs_alloc(PIECE);
@@ -420,7 +420,7 @@ static enum bfs_err skip_unset(struct bfs_frame *f, uint64_t at,
 
 /* The table of an unknown number of chunks: its first entry, if set, tells
  * where it ends; else the first chunk behind the -1 words does. */
-static enum bfs_err find_table_end(struct bfs_frame *f, uint64_t table,
+static enum bfs_err find_table_end(struct bfs_container *f, uint64_t table,
 				   uint64_t *ret_end, struct bfs_diag *why)
 {
 	struct bfs_chunk_head h;
@@ -440,7 +440,7 @@ static enum bfs_err find_table_end(struct bfs_frame *f, uint64_t table,
 	return BFS_OK;
 }
 
-static enum bfs_err open_chunks(struct bfs_frame *f, const struct header *h,
+static enum bfs_err open_chunks(struct bfs_container *f, const struct header *h,
 				struct bfs_diag *diag)
 {
 	uint64_t len = bfs_source_len(f->source), entries, table_len;
@@ -459,7 +459,7 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const struct header *h,
 			return err;
 		}
 		if (err != BFS_OK) {
-			bfs_frame_doubt(f, &why);
+			bfs_container_doubt(f, &why);
 			return BFS_OK;
 		}
 		return open_by_walk(f, entries, UNKNOWN, diag);
@@ -471,7 +471,7 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const struct header *h,
 		bfs_fail(&why, BFS_ERR_TRUNCATED, h->data,
 			 "%" PRIu64 " offsets do not fit into the file",
 			 entries);
-		bfs_frame_doubt(f, &why);
+		bfs_container_doubt(f, &why);
 		return BFS_OK;
 	}
 	BFS_TRY(table_has_holes(f, (uint64_t)h->n_chunks, &holes, diag));
@@ -481,7 +481,7 @@ static enum bfs_err open_chunks(struct bfs_frame *f, const struct header *h,
 }
 
 /* Header fields of version 2 and 3. */
-static enum bfs_err parse_header(struct bfs_frame *f, const uint8_t *p,
+static enum bfs_err parse_header(struct bfs_container *f, const uint8_t *p,
 				 struct header *h, struct bfs_diag *why)
 {
 	struct bfs_bloscpack *b = priv(f);
@@ -514,7 +514,7 @@ static enum bfs_err parse_header(struct bfs_frame *f, const uint8_t *p,
 
 /* The oldest form has no version: its chunks must reach the end of the file
  * in the number that it says. */
-static bool is_oldest(struct bfs_frame *f, const uint8_t *p, size_t len)
+static bool is_oldest(struct bfs_container *f, const uint8_t *p, size_t len)
 {
 	struct walk w = { 0 };
 	bool fits;
@@ -528,7 +528,7 @@ static bool is_oldest(struct bfs_frame *f, const uint8_t *p, size_t len)
 	return fits;
 }
 
-static enum bfs_err open_version(struct bfs_frame *f, const uint8_t *p,
+static enum bfs_err open_version(struct bfs_container *f, const uint8_t *p,
 				 size_t len, struct header *h,
 				 struct bfs_diag *why)
 {
@@ -560,7 +560,7 @@ static enum bfs_err open_version(struct bfs_frame *f, const uint8_t *p,
 }
 
 /* The sizes that the file's header tells must be those of the chunks. */
-static void check_sizes(struct bfs_frame *f, const struct header *h)
+static void check_sizes(struct bfs_container *f, const struct header *h)
 {
 	struct bfs_diag why;
 	uint64_t i, size;
@@ -577,13 +577,13 @@ static void check_sizes(struct bfs_frame *f, const struct header *h)
 			 "a chunk has %" PRIu64 " bytes, the file says %"
 			 PRId64, size, want);
 		why.chunk = (int64_t)i;
-		bfs_frame_doubt(f, &why);
+		bfs_container_doubt(f, &why);
 		return;
 	}
 }
 
 /* What the header claims, where the chunks cannot tell. */
-static void claim_length(struct bfs_frame *f, const struct header *h)
+static void claim_length(struct bfs_container *f, const struct header *h)
 {
 	uint64_t sum;
 
@@ -595,17 +595,17 @@ static void claim_length(struct bfs_frame *f, const struct header *h)
 }
 
 /* Codec and typesize as the first chunk has them. */
-static void note_first(struct bfs_frame *f)
+static void note_first(struct bfs_container *f)
 {
 	struct bfs_chunk_head h;
 	struct bfs_span s;
 
-	if (f->n_chunks > 0 && bfs_frame_span(f, 0, &s, NULL) == BFS_OK &&
-	    bfs_frame_peek(f, &s, &h, NULL) == BFS_OK && !f->array.present)
+	if (f->n_chunks > 0 && bfs_container_span(f, 0, &s, NULL) == BFS_OK &&
+	    bfs_container_peek(f, &s, &h, NULL) == BFS_OK && !f->array.present)
 		f->typesize = h.typesize;
 }
 
-static enum bfs_err open_pack(struct bfs_frame *f, const char *name,
+static enum bfs_err open_pack(struct bfs_container *f, const char *name,
 			      struct bfs_diag *diag)
 {
 	struct header h = { 0 };
@@ -631,7 +631,7 @@ static enum bfs_err open_pack(struct bfs_frame *f, const char *name,
 		return err;
 	}
 	if (err != BFS_OK) {
-		bfs_frame_doubt(f, &why);
+		bfs_container_doubt(f, &why);
 		return BFS_OK;
 	}
 	BFS_TRY(open_chunks(f, &h, diag));
@@ -639,19 +639,19 @@ static enum bfs_err open_pack(struct bfs_frame *f, const char *name,
 	claim_length(f, &h);
 	if (f->array.linear)
 		bfs_meta_check_linear(f);
-	bfs_frame_note_sizes(f);
+	bfs_container_note_sizes(f);
 	note_first(f);
 	return BFS_OK;
 }
 
-static void close_pack(struct bfs_frame *f)
+static void close_pack(struct bfs_container *f)
 {
 	if (f->priv)
 		bfs_free(priv(f)->offs);
 	bfs_free(f->priv);
 }
 
-const struct bfs_container bfs_container_bloscpack = {
+const struct bfs_format bfs_container_bloscpack = {
 	.name = "bloscpack",
 	.probe = probe,
 	.open = open_pack,

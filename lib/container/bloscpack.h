@@ -22,7 +22,7 @@ struct bfs_bloscpack {
 /* Reads the metadata section at `at`. Adds "metadata", sets frame->array for
  * NumPy arrays; what does not hold is blamed. *ret_end is where the section
  * ends. Fails where even that cannot be known. */
-enum bfs_err bfs_bloscpack_meta(struct bfs_frame *frame, uint64_t at,
+enum bfs_err bfs_bloscpack_meta(struct bfs_container *container, uint64_t at,
 				uint64_t *ret_end,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
 

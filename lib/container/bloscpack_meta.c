@@ -43,7 +43,7 @@ static enum bfs_err parse_section(const uint8_t *p, struct section *s,
 	return BFS_OK;
 }
 
-static enum bfs_err check_digest(struct bfs_frame *f, uint64_t at,
+static enum bfs_err check_digest(struct bfs_container *f, uint64_t at,
 				 const struct section *s, const uint8_t *buf,
 				 struct bfs_diag *why)
 {
@@ -99,7 +99,7 @@ static enum bfs_err unpack(const struct section *s, uint8_t **buf,
 	return BFS_OK;
 }
 
-static enum bfs_err read_content(struct bfs_frame *f, uint64_t at,
+static enum bfs_err read_content(struct bfs_container *f, uint64_t at,
 				 const struct section *s, uint8_t **ret_buf,
 				 struct bfs_diag *why)
 {
@@ -156,7 +156,7 @@ static bool is_text(const struct bfs_value *v, const char *text)
 	return bfs_value_is(v, BFS_VALUE_STRING) && !strcmp(v->s.text, text);
 }
 
-static void read_array(struct bfs_frame *f, const struct bfs_value *root)
+static void read_array(struct bfs_container *f, const struct bfs_value *root)
 {
 	const struct bfs_value *dtype = bfs_value_get(root, "dtype");
 	const struct bfs_value *order = bfs_value_get(root, "order");
@@ -173,7 +173,8 @@ static void read_array(struct bfs_frame *f, const struct bfs_value *root)
 }
 
 /* A longer text describes no array. */
-static void parse_json(struct bfs_frame *f, const uint8_t *buf, uint32_t len)
+static void parse_json(struct bfs_container *f, const uint8_t *buf,
+		       uint32_t len)
 {
 	struct bfs_document *doc;
 
@@ -183,8 +184,9 @@ static void parse_json(struct bfs_frame *f, const uint8_t *buf, uint32_t len)
 	bfs_document_free(doc);
 }
 
-static enum bfs_err add_content(struct bfs_frame *f, uint8_t *buf, uint32_t len,
-				bool is_json, struct bfs_diag *diag)
+static enum bfs_err add_content(struct bfs_container *f, uint8_t *buf,
+				uint32_t len, bool is_json,
+				struct bfs_diag *diag)
 {
 	struct bfs_source *source;
 	enum bfs_err err = bfs_source_memory(buf, len, true, &source, diag);
@@ -193,8 +195,8 @@ static enum bfs_err add_content(struct bfs_frame *f, uint8_t *buf, uint32_t len,
 		bfs_free(buf);
 		return err;
 	}
-	if (bfs_frame_add_meta(&f->metas, &f->n_metas, "metadata", 8, 0, len,
-			       false)) {
+	if (bfs_container_add_meta(&f->metas, &f->n_metas, "metadata", 8, 0,
+				   len, false)) {
 		bfs_source_unref(source);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	}
@@ -203,7 +205,7 @@ static enum bfs_err add_content(struct bfs_frame *f, uint8_t *buf, uint32_t len,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_bloscpack_meta(struct bfs_frame *f, uint64_t at,
+enum bfs_err bfs_bloscpack_meta(struct bfs_container *f, uint64_t at,
 				uint64_t *ret_end, struct bfs_diag *diag)
 {
 	uint8_t head[SECTION], *buf;
@@ -222,7 +224,7 @@ enum bfs_err bfs_bloscpack_meta(struct bfs_frame *f, uint64_t at,
 	if (err == BFS_ERR_NOMEM)
 		return bfs_fail(diag, err, 0, "no memory");
 	if (err != BFS_OK) {
-		bfs_frame_blame(f, &why);
+		bfs_container_blame(f, &why);
 		return BFS_OK;
 	}
 	is_json = !memcmp(head, "JSON\0\0\0\0", 8);

@@ -23,17 +23,17 @@
 #define MAX_SIZED_FILES (UINT64_C(1) << 22)
 #define MAX_SHARED (UINT64_C(1) << 16)
 
-const struct bfs_container *const bfs_containers[] = {
+const struct bfs_format *const bfs_formats[] = {
 #define BFS_CONTAINER_ROW(stem) &bfs_container_##stem,
 #include "container/rows.def"
 #undef BFS_CONTAINER_ROW
 };
-const size_t bfs_n_containers = BFS_ARRAY_LEN(bfs_containers);
+const size_t bfs_n_formats = BFS_ARRAY_LEN(bfs_formats);
 
 /* head holds BFS_CONTAINER_PROBE bytes. */
-static const struct bfs_container *find_row(struct bfs_source *source,
-					    const char *name, uint8_t *head,
-					    size_t *ret_len)
+static const struct bfs_format *find_row(struct bfs_source *source,
+					 const char *name, uint8_t *head,
+					 size_t *ret_len)
 {
 	size_t len = (size_t)bfs_min(BFS_CONTAINER_PROBE,
 				     bfs_source_len(source));
@@ -43,17 +43,17 @@ static const struct bfs_container *find_row(struct bfs_source *source,
 	    bfs_source_read(source, 0, head, len, NULL) != BFS_OK)
 		return NULL;
 	*ret_len = len;
-	for (i = 0; i < bfs_n_containers; i++)
-		if (bfs_containers[i]->probe &&
-		    bfs_containers[i]->probe(source, head, len, name))
-			return bfs_containers[i];
+	for (i = 0; i < bfs_n_formats; i++)
+		if (bfs_formats[i]->probe &&
+		    bfs_formats[i]->probe(source, head, len, name))
+			return bfs_formats[i];
 	return NULL;
 }
 
-const struct bfs_container *bfs_container_probe(struct bfs_source *source,
-						const char *name)
+const struct bfs_format *bfs_container_probe(struct bfs_source *source,
+					     const char *name)
 {
-	const struct bfs_container *row;
+	const struct bfs_format *row;
 	uint8_t head[BFS_CONTAINER_PROBE];
 	struct bfs_source *sweep = NULL;
 	size_t len;
@@ -68,7 +68,7 @@ const struct bfs_container *bfs_container_probe(struct bfs_source *source,
 bool bfs_container_is_short(struct bfs_source *source, const char *name)
 {
 	uint8_t head[BFS_CONTAINER_PROBE];
-	const struct bfs_container *row;
+	const struct bfs_format *row;
 	size_t len;
 
 	row = find_row(source, name, head, &len);
@@ -76,53 +76,53 @@ bool bfs_container_is_short(struct bfs_source *source, const char *name)
 	       row->is_short(head, len, bfs_source_len(source));
 }
 
-const struct bfs_container *bfs_container_probe_dir(int dirfd)
+const struct bfs_format *bfs_container_probe_dir(int dirfd)
 {
 	size_t i;
 
-	for (i = 0; i < bfs_n_containers; i++)
-		if (bfs_containers[i]->probe_dir &&
-		    bfs_containers[i]->probe_dir(dirfd))
-			return bfs_containers[i];
+	for (i = 0; i < bfs_n_formats; i++)
+		if (bfs_formats[i]->probe_dir &&
+		    bfs_formats[i]->probe_dir(dirfd))
+			return bfs_formats[i];
 	return NULL;
 }
 
-struct bfs_source *bfs_meta_source(const struct bfs_frame *frame,
+struct bfs_source *bfs_meta_source(const struct bfs_container *container,
 				   const struct bfs_meta *meta)
 {
-	return meta->source ? meta->source : frame->source;
+	return meta->source ? meta->source : container->source;
 }
 
-static struct bfs_frame *new_frame(const struct bfs_container *ops)
+static struct bfs_container *new_frame(const struct bfs_format *ops)
 {
-	struct bfs_frame *frame = bfs_zalloc(1, sizeof(*frame));
+	struct bfs_container *container = bfs_zalloc(1, sizeof(*container));
 
-	if (!frame)
+	if (!container)
 		return NULL;
-	pthread_mutex_init(&frame->sizes_lock, NULL);
-	frame->ops = ops;
-	frame->dirfd = -1;
-	frame->format = ops->name;
-	frame->typesize = 1;
-	return frame;
+	pthread_mutex_init(&container->sizes_lock, NULL);
+	container->ops = ops;
+	container->dirfd = -1;
+	container->format = ops->name;
+	container->typesize = 1;
+	return container;
 }
 
 /* What was read of a source that changed meanwhile may be of two files. */
-static enum bfs_err open_row(struct bfs_frame *frame, const char *name,
+static enum bfs_err open_row(struct bfs_container *container, const char *name,
 			     struct bfs_diag *diag)
 {
-	BFS_TRY(frame->ops->open(frame, name, diag));
-	BFS_TRY(bfs_kind_find(frame, diag));
-	return bfs_source_check(frame->source, diag);
+	BFS_TRY(container->ops->open(container, name, diag));
+	BFS_TRY(bfs_kind_find(container, diag));
+	return bfs_source_check(container->source, diag);
 }
 
-static enum bfs_err open_dir(int dirfd, const struct bfs_container *ops,
+static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 			     const struct bfs_guard *guard,
-			     struct bfs_frame **ret_frame,
+			     struct bfs_container **ret_container,
 			     struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	enum bfs_err err;
 
 	if (!ops)
@@ -131,55 +131,56 @@ static enum bfs_err open_dir(int dirfd, const struct bfs_container *ops,
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	frame = new_frame(ops);
-	if (!frame)
+	container = new_frame(ops);
+	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
-	frame->guard = *guard;
+	container->guard = *guard;
 	do {
-		frame->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
-	} while (frame->dirfd < 0 && bfs_fd_may_retry(errno));
-	if (frame->dirfd >= 0)
-		frame->dir = bfs_fd_new(frame->dirfd);
-	if (frame->dirfd >= 0 && !frame->dir) {
-		close(frame->dirfd);
+		container->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	} while (container->dirfd < 0 && bfs_fd_may_retry(errno));
+	if (container->dirfd >= 0)
+		container->dir = bfs_fd_new(container->dirfd);
+	if (container->dirfd >= 0 && !container->dir) {
+		close(container->dirfd);
 		err = bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	} else if (frame->dirfd < 0)
+	} else if (container->dirfd < 0)
 		err = bfs_source_errno(errno, "the directory cannot be opened "
 				       "again", 0, diag);
 	else
-		err = bfs_moment_settle(mark, open_row(frame, NULL, diag),
+		err = bfs_moment_settle(mark, open_row(container, NULL, diag),
 					diag);
 	if (err != BFS_OK) {
-		bfs_frame_close(frame);
+		bfs_container_close(container);
 		return err;
 	}
-	*ret_frame = frame;
+	*ret_container = container;
 	return BFS_OK;
 }
 
-enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
-				struct bfs_frame **ret_frame,
-				struct bfs_diag *diag)
+enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
+				    struct bfs_container **ret_container,
+				    struct bfs_diag *diag)
 {
-	return open_dir(dirfd, ops, &(struct bfs_guard){ 0 }, ret_frame,
+	return open_dir(dirfd, ops, &(struct bfs_guard){ 0 }, ret_container,
 			diag);
 }
 
-enum bfs_err bfs_frame_open_guarded(int dirfd, const struct bfs_guard *guard,
-				    struct bfs_frame **ret_frame,
-				    struct bfs_diag *diag)
+enum bfs_err bfs_container_open_guarded(int dirfd,
+					const struct bfs_guard *guard,
+					struct bfs_container **ret_container,
+					struct bfs_diag *diag)
 {
-	return open_dir(dirfd, NULL, guard, ret_frame, diag);
+	return open_dir(dirfd, NULL, guard, ret_container, diag);
 }
 
 static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
-			       const struct bfs_container *ops,
-			       struct bfs_frame **ret_frame,
+			       const struct bfs_format *ops,
+			       struct bfs_container **ret_container,
 			       struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	uint8_t head[BFS_CONTAINER_PROBE];
 	enum bfs_err err;
 	size_t len;
@@ -190,36 +191,36 @@ static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	frame = new_frame(ops);
-	if (!frame)
+	container = new_frame(ops);
+	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
-	frame->source = bfs_source_ref(sweep);
-	frame->cbytes = bfs_source_len(sweep);
-	err = bfs_moment_settle(mark, open_row(frame, name, diag), diag);
+	container->source = bfs_source_ref(sweep);
+	container->cbytes = bfs_source_len(sweep);
+	err = bfs_moment_settle(mark, open_row(container, name, diag), diag);
 	if (err != BFS_OK) {
-		bfs_frame_close(frame);
+		bfs_container_close(container);
 		return err;
 	}
-	*ret_frame = frame;
+	*ret_container = container;
 	return BFS_OK;
 }
 
-enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
-			    const struct bfs_container *ops,
-			    struct bfs_frame **ret_frame,
-			    struct bfs_diag *diag)
+enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,
+				const struct bfs_format *ops,
+				struct bfs_container **ret_container,
+				struct bfs_diag *diag)
 {
 	struct bfs_source *sweep;
 	enum bfs_err err;
 
 	BFS_TRY(bfs_source_sweep(source, &sweep, diag));
-	err = open_swept(sweep, name, ops, ret_frame, diag);
+	err = open_swept(sweep, name, ops, ret_container, diag);
 	if (err == BFS_OK) {
 		/* What of it the frame has kept goes on as the source. */
 		bfs_source_sweep_end(sweep);
-		bfs_source_unref((*ret_frame)->source);
-		(*ret_frame)->source = bfs_source_ref(source);
+		bfs_source_unref((*ret_container)->source);
+		(*ret_container)->source = bfs_source_ref(source);
 	}
 	bfs_source_unref(sweep);
 	return err;
@@ -236,36 +237,37 @@ static void free_metas(struct bfs_meta *metas, size_t n)
 	bfs_free(metas);
 }
 
-void bfs_frame_close(struct bfs_frame *frame)
+void bfs_container_close(struct bfs_container *container)
 {
-	if (!frame)
+	if (!container)
 		return;
-	if (frame->ops->close)
-		frame->ops->close(frame);
-	bfs_index_close(frame->index);
-	free_metas(frame->metas, frame->n_metas);
-	free_metas(frame->vlmetas, frame->n_vlmetas);
-	bfs_nametree_free(frame->tree);
-	bfs_free(frame->members);
-	bfs_free(frame->array.dtype);
-	bfs_free(frame->starts);
-	bfs_source_unref(frame->source);
-	bfs_fd_unref(frame->dir);
-	pthread_mutex_destroy(&frame->sizes_lock);
-	bfs_free(frame);
+	if (container->ops->close)
+		container->ops->close(container);
+	bfs_index_close(container->index);
+	free_metas(container->metas, container->n_metas);
+	free_metas(container->vlmetas, container->n_vlmetas);
+	bfs_nametree_free(container->tree);
+	bfs_free(container->members);
+	bfs_free(container->array.dtype);
+	bfs_free(container->starts);
+	bfs_source_unref(container->source);
+	bfs_fd_unref(container->dir);
+	pthread_mutex_destroy(&container->sizes_lock);
+	bfs_free(container);
 }
 
-bool bfs_frame_set_how(struct bfs_frame *frame, const struct bfs_fd_how *how)
+bool bfs_container_set_how(struct bfs_container *container,
+			   const struct bfs_fd_how *how)
 {
-	if (!frame->dir)
-		return bfs_source_set_how(frame->source, how);
-	frame->dirfd = -1;
-	bfs_fd_set_how(frame->dir, how);
+	if (!container->dir)
+		return bfs_source_set_how(container->source, how);
+	container->dirfd = -1;
+	bfs_fd_set_how(container->dir, how);
 	return true;
 }
 
-enum bfs_err bfs_frame_gone(uint64_t mark, const char *what,
-			    struct bfs_diag *diag)
+enum bfs_err bfs_container_gone(uint64_t mark, const char *what,
+				struct bfs_diag *diag)
 {
 	enum bfs_err err = bfs_moment_settle(mark, BFS_OK, diag);
 
@@ -273,37 +275,39 @@ enum bfs_err bfs_frame_gone(uint64_t mark, const char *what,
 	       bfs_fail(diag, BFS_ERR_CHANGED, 0, "%s no longer there", what);
 }
 
-bool bfs_frame_is_removed(const struct bfs_frame *frame)
+bool bfs_container_is_removed(const struct bfs_container *container)
 {
-	return frame->dir ? bfs_fd_is_nameless(frame->dir) :
-			    bfs_source_is_nameless(frame->source);
+	return container->dir ? bfs_fd_is_nameless(container->dir)
+			      : bfs_source_is_nameless(container->source);
 }
 
-void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why)
+void bfs_container_blame(struct bfs_container *container,
+			 const struct bfs_diag *why)
 {
-	if (frame->status != BFS_GOOD)
+	if (container->status != BFS_GOOD)
 		return;
-	frame->status = why->err == BFS_ERR_UNSUPPORTED ? BFS_UNSUPPORTED :
-							  BFS_DAMAGED;
-	frame->why = *why;
+	container->status =
+		why->err == BFS_ERR_UNSUPPORTED ? BFS_UNSUPPORTED : BFS_DAMAGED;
+	container->why = *why;
 }
 
-void bfs_frame_doubt(struct bfs_frame *frame, const struct bfs_diag *why)
+void bfs_container_doubt(struct bfs_container *container,
+			 const struct bfs_diag *why)
 {
-	if (!frame->in_doubt)
-		frame->doubt = *why;
-	frame->in_doubt = true;
-	bfs_frame_blame(frame, why);
+	if (!container->in_doubt)
+		container->doubt = *why;
+	container->in_doubt = true;
+	bfs_container_blame(container, why);
 }
 
-enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
-			      const struct bfs_diag *why,
-			      struct bfs_diag *diag)
+enum bfs_err bfs_container_settle(struct bfs_container *container,
+				  enum bfs_err err, const struct bfs_diag *why,
+				  struct bfs_diag *diag)
 {
 	if (err == BFS_OK)
 		return BFS_OK;
 	if (!bfs_err_passes(err)) {
-		bfs_frame_blame(frame, why);
+		bfs_container_blame(container, why);
 		return BFS_OK;
 	}
 	if (diag)
@@ -311,32 +315,34 @@ enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
 	return err;
 }
 
-static enum bfs_err no_such_chunk(const struct bfs_frame *frame, uint64_t n,
-				  struct bfs_diag *diag)
+static enum bfs_err no_such_chunk(const struct bfs_container *container,
+				  uint64_t n, struct bfs_diag *diag)
 {
 	return bfs_fail(diag, BFS_ERR_RANGE, 0,
 			"there is no chunk %" PRIu64 " among %" PRIu64, n,
-			frame->n_chunks);
+			container->n_chunks);
 }
 
-enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
-			    struct bfs_span *ret_span, struct bfs_diag *diag)
+enum bfs_err bfs_container_span(struct bfs_container *container, uint64_t n,
+				struct bfs_span *ret_span,
+				struct bfs_diag *diag)
 {
-	if (n >= frame->n_chunks)
-		return no_such_chunk(frame, n, diag);
+	if (n >= container->n_chunks)
+		return no_such_chunk(container, n, diag);
 	BFS_TRY(bfs_call_check(diag));
-	return bfs_diag_chunk(diag, frame->ops->span(frame, n, ret_span, diag),
-			      n);
+	return bfs_diag_chunk(
+		diag, container->ops->span(container, n, ret_span, diag), n);
 }
 
-enum bfs_err bfs_frame_source(struct bfs_frame *frame,
-			      const struct bfs_span *span,
-			      struct bfs_source **ret_source,
-			      struct bfs_diag *diag)
+enum bfs_err bfs_container_source(struct bfs_container *container,
+				  const struct bfs_span *span,
+				  struct bfs_source **ret_source,
+				  struct bfs_diag *diag)
 {
-	if (frame->ops->source)
-		return frame->ops->source(frame, span, ret_source, diag);
-	*ret_source = bfs_source_ref(frame->source);
+	if (container->ops->source)
+		return container->ops->source(container, span, ret_source,
+					      diag);
+	*ret_source = bfs_source_ref(container->source);
 	return BFS_OK;
 }
 
@@ -357,15 +363,15 @@ static enum bfs_err peek_in(struct bfs_source *source,
 						    diag), span->off);
 }
 
-enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
-			    const struct bfs_span *span,
-			    struct bfs_chunk_head *ret_head,
-			    struct bfs_diag *diag)
+enum bfs_err bfs_container_peek(struct bfs_container *container,
+				const struct bfs_span *span,
+				struct bfs_chunk_head *ret_head,
+				struct bfs_diag *diag)
 {
 	struct bfs_source *source;
 	enum bfs_err err;
 
-	BFS_TRY(bfs_frame_source(frame, span, &source, diag));
+	BFS_TRY(bfs_container_source(container, span, &source, diag));
 	err = peek_in(source, span, ret_head, diag);
 	bfs_source_unref(source);
 	return err;
@@ -373,14 +379,15 @@ enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
 
 /* The decoded length that the header of a stored chunk tells. sweep: the
  * frame's only source, or NULL. */
-static enum bfs_err peek_len(struct bfs_frame *frame, struct bfs_source *sweep,
+static enum bfs_err peek_len(struct bfs_container *container,
+			     struct bfs_source *sweep,
 			     const struct bfs_span *span, uint32_t *ret_len,
 			     struct bfs_diag *diag)
 {
 	struct bfs_chunk_head h;
 
-	BFS_TRY(sweep ? peek_in(sweep, span, &h, diag) :
-			bfs_frame_peek(frame, span, &h, diag));
+	BFS_TRY(sweep ? peek_in(sweep, span, &h, diag)
+		      : bfs_container_peek(container, span, &h, diag));
 	*ret_len = h.nbytes;
 	return BFS_OK;
 }
@@ -388,72 +395,77 @@ static enum bfs_err peek_len(struct bfs_frame *frame, struct bfs_source *sweep,
 /* Sizes of all chunks where they vary, as running sums. One special chunk
  * has lost its size and gets what the others leave; several cannot be told
  * apart (docs/errata.md). */
-static enum bfs_err sum_sizes(struct bfs_frame *frame,
+static enum bfs_err sum_sizes(struct bfs_container *container,
 			      struct bfs_source *sweep, uint64_t *starts,
 			      struct bfs_diag *diag)
 {
-	uint64_t n = frame->n_chunks, i, sum = 0, n_special = 0, special = 0;
+	uint64_t n = container->n_chunks, i, sum = 0, n_special = 0,
+		 special = 0;
 
 	for (i = 0; i < n; i++) {
 		struct bfs_span span;
 		uint32_t len = 0;
 
 		starts[i] = sum;
-		BFS_TRY(bfs_frame_span(frame, i, &span, diag));
+		BFS_TRY(bfs_container_span(container, i, &span, diag));
 		if (span.special != BFS_CHUNK_BLOCKS) {
 			n_special++;
 			special = i;
 		} else {
-			BFS_TRY(bfs_diag_chunk(diag, peek_len(frame, sweep,
-							      &span, &len,
-							      diag), i));
+			BFS_TRY(bfs_diag_chunk(
+				diag,
+				peek_len(container, sweep, &span, &len, diag),
+				i));
 		}
 		sum += len;
-		if (sum > frame->nbytes)
+		if (sum > container->nbytes)
 			break;
 	}
 	starts[n] = sum;
-	if (sum > frame->nbytes || (n_special == 0 && sum < frame->nbytes))
+	if (sum > container->nbytes ||
+	    (n_special == 0 && sum < container->nbytes))
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1e,
 				"the chunks have %" PRIu64 " bytes, the frame "
-				"says %" PRIu64, sum, frame->nbytes);
-	if (sum == frame->nbytes)
+				"says %" PRIu64,
+				sum, container->nbytes);
+	if (sum == container->nbytes)
 		return BFS_OK;
 	if (n_special > 1)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
 				"special chunk without size: %" PRIu64
-				" of them share %" PRIu64 " bytes", n_special,
-				frame->nbytes - sum);
+				" of them share %" PRIu64 " bytes",
+				n_special, container->nbytes - sum);
 	for (i = special + 1; i <= n; i++)
-		starts[i] += frame->nbytes - sum;
+		starts[i] += container->nbytes - sum;
 	return BFS_OK;
 }
 
 /* Headers lie in one file about in order, or in files of their own. */
-static enum bfs_err sweep_sizes(struct bfs_frame *frame, uint64_t *starts,
-				struct bfs_diag *diag)
+static enum bfs_err sweep_sizes(struct bfs_container *container,
+				uint64_t *starts, struct bfs_diag *diag)
 {
 	struct bfs_source *sweep = NULL;
 	enum bfs_err err;
 
-	if (!frame->ops->source)
-		BFS_TRY(bfs_source_sweep(frame->source, &sweep, diag));
-	err = sum_sizes(frame, sweep, starts, diag);
+	if (!container->ops->source)
+		BFS_TRY(bfs_source_sweep(container->source, &sweep, diag));
+	err = sum_sizes(container, sweep, starts, diag);
 	bfs_source_unref(sweep);
 	return err;
 }
 
 /* How many chunks are sized: as many as there is room for in the file, which
  * a few bytes of index can exceed by far, and some that share their place. */
-static uint64_t most_sized(const struct bfs_frame *frame)
+static uint64_t most_sized(const struct bfs_container *container)
 {
-	if (frame->ops->source)
+	if (container->ops->source)
 		return MAX_SIZED_FILES;
-	return bfs_min(MAX_SIZED, MAX_SHARED + bfs_source_len(frame->source) /
-						BFS_CHUNK_MIN_HEADER);
+	return bfs_min(MAX_SIZED,
+		       MAX_SHARED + bfs_source_len(container->source) /
+					    BFS_CHUNK_MIN_HEADER);
 }
 
-static enum bfs_err find_sizes(struct bfs_frame *frame,
+static enum bfs_err find_sizes(struct bfs_container *container,
 			       const uint64_t **ret_starts,
 			       struct bfs_diag *diag)
 {
@@ -462,66 +474,69 @@ static enum bfs_err find_sizes(struct bfs_frame *frame,
 	uint64_t *starts;
 	enum bfs_err err;
 
-	pthread_mutex_lock(&frame->sizes_lock);
-	starts = frame->starts;
-	err = frame->starts_err;
+	pthread_mutex_lock(&container->sizes_lock);
+	starts = container->starts;
+	err = container->starts_err;
 	if (err != BFS_OK && diag)
-		*diag = frame->starts_why;
-	pthread_mutex_unlock(&frame->sizes_lock);
+		*diag = container->starts_why;
+	pthread_mutex_unlock(&container->sizes_lock);
 	if (starts || err != BFS_OK) {
 		*ret_starts = starts;
 		return err;
 	}
-	if (frame->n_chunks > most_sized(frame))
+	if (container->n_chunks > most_sized(container))
 		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
 				"%" PRIu64 " chunks of unknown size",
-				frame->n_chunks);
-	starts = bfs_alloc((size_t)(frame->n_chunks + 1) * sizeof(*starts));
+				container->n_chunks);
+	starts = bfs_alloc((size_t)(container->n_chunks + 1) * sizeof(*starts));
 	if (!starts)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for chunk sizes");
-	err = bfs_moment_settle(mark, sweep_sizes(frame, starts, &why), &why);
-	pthread_mutex_lock(&frame->sizes_lock);
-	if (!frame->starts && frame->starts_err == BFS_OK) {
+	err = bfs_moment_settle(mark, sweep_sizes(container, starts, &why),
+				&why);
+	pthread_mutex_lock(&container->sizes_lock);
+	if (!container->starts && container->starts_err == BFS_OK) {
 		if (err == BFS_OK) {
-			frame->starts = starts;
+			container->starts = starts;
 			starts = NULL;
 		} else if (!bfs_err_passes(err)) {
-			frame->starts_err = err;
-			frame->starts_why = why;
+			container->starts_err = err;
+			container->starts_why = why;
 		}
-	} else if (!frame->starts && err == BFS_OK) {
+	} else if (!container->starts && err == BFS_OK) {
 		/* Another thread found that they cannot be told. */
-		err = frame->starts_err;
-		why = frame->starts_why;
+		err = container->starts_err;
+		why = container->starts_why;
 	}
-	*ret_starts = frame->starts;
-	pthread_mutex_unlock(&frame->sizes_lock);
+	*ret_starts = container->starts;
+	pthread_mutex_unlock(&container->sizes_lock);
 	bfs_free(starts);
 	if (err != BFS_OK && diag)
 		*diag = why;
 	return err;
 }
 
-enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
-				 uint32_t *ret_len, struct bfs_diag *diag)
+enum bfs_err bfs_container_chunk_len(struct bfs_container *container,
+				     uint64_t n, uint32_t *ret_len,
+				     struct bfs_diag *diag)
 {
 	struct bfs_span span;
 	const uint64_t *starts;
 
-	if (n >= frame->n_chunks)
-		return no_such_chunk(frame, n, diag);
-	if (frame->chunksize > 0) {
+	if (n >= container->n_chunks)
+		return no_such_chunk(container, n, diag);
+	if (container->chunksize > 0) {
 		*ret_len = (uint32_t)bfs_min(
-			(uint64_t)frame->chunksize,
-			frame->nbytes - n * (uint64_t)frame->chunksize);
+			(uint64_t)container->chunksize,
+			container->nbytes - n * (uint64_t)container->chunksize);
 		return BFS_OK;
 	}
-	BFS_TRY(bfs_frame_span(frame, n, &span, diag));
+	BFS_TRY(bfs_container_span(container, n, &span, diag));
 	if (span.special == BFS_CHUNK_BLOCKS)
-		return bfs_diag_chunk(diag, peek_len(frame, NULL, &span,
-						     ret_len, diag), n);
-	BFS_TRY(bfs_diag_chunk(diag, find_sizes(frame, &starts, diag), n));
+		return bfs_diag_chunk(
+			diag, peek_len(container, NULL, &span, ret_len, diag),
+			n);
+	BFS_TRY(bfs_diag_chunk(diag, find_sizes(container, &starts, diag), n));
 	if (starts[n + 1] - starts[n] > BFS_CHUNK_MAX_NBYTES)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
 				"special chunk %" PRIu64 " would have %" PRIu64
@@ -530,37 +545,40 @@ enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_frame_chunk_off(struct bfs_frame *frame, uint64_t n,
-				 uint64_t *ret_off, struct bfs_diag *diag)
+enum bfs_err bfs_container_chunk_off(struct bfs_container *container,
+				     uint64_t n, uint64_t *ret_off,
+				     struct bfs_diag *diag)
 {
 	const uint64_t *starts;
 
-	if (n > frame->n_chunks)
-		return no_such_chunk(frame, n, diag);
-	if (frame->chunksize > 0) {
-		*ret_off = n == frame->n_chunks ? frame->nbytes :
-				n * (uint64_t)frame->chunksize;
+	if (n > container->n_chunks)
+		return no_such_chunk(container, n, diag);
+	if (container->chunksize > 0) {
+		*ret_off = n == container->n_chunks
+				   ? container->nbytes
+				   : n * (uint64_t)container->chunksize;
 		return BFS_OK;
 	}
-	BFS_TRY(find_sizes(frame, &starts, diag));
+	BFS_TRY(find_sizes(container, &starts, diag));
 	*ret_off = starts[n];
 	return BFS_OK;
 }
 
-enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
-				uint64_t *ret_n, struct bfs_diag *diag)
+enum bfs_err bfs_container_chunk_at(struct bfs_container *container,
+				    uint64_t off, uint64_t *ret_n,
+				    struct bfs_diag *diag)
 {
 	const uint64_t *starts;
-	uint64_t lo = 0, hi = frame->n_chunks;
+	uint64_t lo = 0, hi = container->n_chunks;
 
-	if (off >= frame->nbytes)
+	if (off >= container->nbytes)
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
 				"byte %" PRIu64 " lies beyond the data", off);
-	if (frame->chunksize > 0) {
-		*ret_n = off / (uint64_t)frame->chunksize;
+	if (container->chunksize > 0) {
+		*ret_n = off / (uint64_t)container->chunksize;
 		return BFS_OK;
 	}
-	BFS_TRY(find_sizes(frame, &starts, diag));
+	BFS_TRY(find_sizes(container, &starts, diag));
 	/* The last chunk that begins at or before off: empty ones before it
 	 * are skipped. */
 	while (hi - lo > 1) {
@@ -575,7 +593,7 @@ enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
 	return BFS_OK;
 }
 
-void bfs_frame_note_sizes(struct bfs_frame *f)
+void bfs_container_note_sizes(struct bfs_container *f)
 {
 	const uint64_t *starts = f->starts;
 	uint64_t n = f->n_chunks, size, i;
@@ -595,9 +613,9 @@ void bfs_frame_note_sizes(struct bfs_frame *f)
 	f->starts = NULL;
 }
 
-enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
-				const void *name, size_t name_len,
-				uint64_t off, uint64_t len, bool is_chunk)
+enum bfs_err bfs_container_add_meta(struct bfs_meta **metas, size_t *n_metas,
+				    const void *name, size_t name_len,
+				    uint64_t off, uint64_t len, bool is_chunk)
 {
 	size_t n = *n_metas;
 	struct bfs_meta *list = *metas;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * container.h - the table of containers: one row in rows.def and one file
- * each, and what every opened container looks like (struct bfs_frame).
+ * container.h - an opened container, whatever its format (format.h).
  *
  * A container says where chunk N lies and what surrounds the chunks; it
  * decodes nothing but its own index. Immutable after opening, except for the
@@ -11,6 +10,7 @@
 #define BFS_CONTAINER_CONTAINER_H
 
 #include "chunk/plan.h"
+#include "container/format.h"
 #include "container/kind.h"
 #include "container/parts.h"
 #include "base/err.h"
@@ -21,70 +21,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BFS_CONTAINER_PROBE 512	/* bytes that a probe may look at */
-#define BFS_CONTAINER_MIN 4	/* shorter files are no container */
-
-struct bfs_frame;
+struct bfs_container;
 struct bfs_index;
 struct bfs_nametree;
 
 enum bfs_status { BFS_GOOD, BFS_DAMAGED, BFS_UNSUPPORTED };
 
-/* Files of a container that is a directory: all in a folder of it whose names
- * end so. */
-struct bfs_dir_part {
-	const char *folder;		/* "": the directory itself */
-	const char *ending;
-};
-
 struct bfs_container {
-	const char *name;		/* "b2frame", "chunk", ... */
-	/* Whether head (the first head_len bytes, BFS_CONTAINER_PROBE if
-	 * there) of a file of file_len bytes is such a container. `name` is
-	 * the file's name (a hint) and may be NULL. May read more of source
-	 * for formats without magic. */
-	bool (*probe)(struct bfs_source *source, const uint8_t *head,
-		      size_t head_len, const char *name);
-	/* Whether the file ends before its head says; or NULL. */
-	bool (*is_short)(const uint8_t *head, size_t head_len,
-			 uint64_t file_len);
-	/* The probe of containers that are directories; the other is NULL
-	 * then. A glance: one or two openat. */
-	bool (*probe_dir)(int dirfd);
-	/* Of a directory: the file in it that a writer changes with the
-	 * content; one that tells a damaged container without it. */
-	const char *index_name, *index_else;
-	/* Of a directory: the files that it may consist of, up to a NULL. */
-	const struct bfs_dir_part *parts;
-	/* Fills frame (zeroed, source set; for a directory dirfd, and the
-	 * row sets source). Damage is not a failure: it sets status and
-	 * why, and leaves what can be served. */
-	enum bfs_err (*open)(struct bfs_frame *frame, const char *name,
-			     struct bfs_diag *diag);
-	/* Where chunk n (< n_chunks) lies. */
-	enum bfs_err (*span)(struct bfs_frame *frame, uint64_t n,
-			     struct bfs_span *ret_span, struct bfs_diag *diag);
-	/* The source of a stored chunk, referenced; NULL: frame->source. */
-	enum bfs_err (*source)(struct bfs_frame *frame,
-			       const struct bfs_span *span,
-			       struct bfs_source **ret_source,
-			       struct bfs_diag *diag);
-	/* Before any of a chunk's bytes are used (checksums); NULL: nothing
-	 * to verify. */
-	enum bfs_err (*verify)(struct bfs_frame *frame, uint64_t n,
-			       const struct bfs_span *span,
-			       struct bfs_diag *diag);
-	/* After a block was decoded: what the container does to len bytes at
-	 * off of the chunk; NULL: nothing. */
-	enum bfs_err (*finish)(struct bfs_frame *frame,
-			       const struct bfs_chunk *chunk, uint32_t off,
-			       uint8_t *dst, size_t len,
-			       struct bfs_diag *diag);
-	void (*close)(struct bfs_frame *frame);
-};
-
-struct bfs_frame {
-	const struct bfs_container *ops;
+	const struct bfs_format *ops;
 	struct bfs_source *source;	/* the container's own bytes */
 	struct bfs_fd *dir;		/* of a directory; else NULL */
 	int dirfd;			/* the same, while it is opened */
@@ -149,102 +93,98 @@ struct bfs_frame {
 	struct bfs_diag places_why;
 };
 
-#define BFS_CONTAINER_ROW(stem) \
-	extern const struct bfs_container bfs_container_##stem;
-#include "container/rows.def"
-#undef BFS_CONTAINER_ROW
-
-extern const struct bfs_container *const bfs_containers[];
-extern const size_t bfs_n_containers;
-
 /* The row that takes this source, or NULL. Reads at most BFS_CONTAINER_PROBE
  * bytes for formats with magic. Sources without enough bytes: NULL. */
-const struct bfs_container *bfs_container_probe(struct bfs_source *source,
-						const char *name);
+const struct bfs_format *bfs_container_probe(struct bfs_source *source,
+					     const char *name);
 
 /* Whether there is one, and its head says that more should follow. */
 bool bfs_container_is_short(struct bfs_source *source, const char *name);
 /* The row that takes this directory, or NULL. */
-const struct bfs_container *bfs_container_probe_dir(int dirfd);
+const struct bfs_format *bfs_container_probe_dir(int dirfd);
 /* Tells how the frame's file or directory is opened again, whose descriptor
  * may be let go from then on; how->arg is taken over. False where there is
  * none (memory, a window of a file). Before the frame is shared. */
-bool bfs_frame_set_how(struct bfs_frame *frame, const struct bfs_fd_how *how);
+bool bfs_container_set_how(struct bfs_container *container,
+			   const struct bfs_fd_how *how);
 /* Whether its file or directory was removed while a descriptor holds it. */
-bool bfs_frame_is_removed(const struct bfs_frame *frame);
+bool bfs_container_is_removed(const struct bfs_container *container);
 /* Opens a directory container (ops NULL: probes itself). dirfd is copied. */
-enum bfs_err bfs_frame_open_dir(int dirfd, const struct bfs_container *ops,
-				struct bfs_frame **ret_frame,
-				struct bfs_diag *diag) BFS_MUST_CHECK;
-/* The same with a guard for its files, which is copied. */
-enum bfs_err bfs_frame_open_guarded(int dirfd, const struct bfs_guard *guard,
-				    struct bfs_frame **ret_frame,
+enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
+				    struct bfs_container **ret_container,
 				    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The same with a guard for its files, which is copied. */
+enum bfs_err bfs_container_open_guarded(int dirfd,
+					const struct bfs_guard *guard,
+					struct bfs_container **ret_container,
+					struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Opens what probe found (ops NULL: probes itself; NOT_FORMAT if nothing).
  * References source. A damaged container opens with status DAMAGED. */
-enum bfs_err bfs_frame_open(struct bfs_source *source, const char *name,
-			    const struct bfs_container *ops,
-			    struct bfs_frame **ret_frame,
-			    struct bfs_diag *diag) BFS_MUST_CHECK;
-void bfs_frame_close(struct bfs_frame *frame);
+enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,
+				const struct bfs_format *ops,
+				struct bfs_container **ret_container,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
+void bfs_container_close(struct bfs_container *container);
 
 /* What was probed is no longer there: CHANGED, or the error of the moment met
  * since the mark (moment.h) that hides it. */
-enum bfs_err bfs_frame_gone(uint64_t mark, const char *what,
-			    struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_container_gone(uint64_t mark, const char *what,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Sets status DAMAGED or UNSUPPORTED with the first reason given. */
-void bfs_frame_blame(struct bfs_frame *frame, const struct bfs_diag *why);
+void bfs_container_blame(struct bfs_container *container,
+			 const struct bfs_diag *why);
 
 /* The same, and puts the joined bytes in doubt: what is not told from a
  * shorter, longer or reordered container is an error and never those bytes.
  * While the frame is opened, before others see it. */
-void bfs_frame_doubt(struct bfs_frame *frame, const struct bfs_diag *why);
+void bfs_container_doubt(struct bfs_container *container,
+			 const struct bfs_diag *why);
 
 /* What became of opening one section: an error of the moment is the caller's
  * failure (copied to diag), whatever else is wrong is blamed on the frame. */
-enum bfs_err bfs_frame_settle(struct bfs_frame *frame, enum bfs_err err,
-			      const struct bfs_diag *why,
-			      struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_container_settle(struct bfs_container *container,
+				  enum bfs_err err, const struct bfs_diag *why,
+				  struct bfs_diag *diag) BFS_MUST_CHECK;
 
-enum bfs_err bfs_frame_span(struct bfs_frame *frame, uint64_t n,
-			    struct bfs_span *ret_span,
-			    struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_container_span(struct bfs_container *container, uint64_t n,
+				struct bfs_span *ret_span,
+				struct bfs_diag *diag) BFS_MUST_CHECK;
 /* The source that a span lies in, referenced. */
-enum bfs_err bfs_frame_source(struct bfs_frame *frame,
-			      const struct bfs_span *span,
-			      struct bfs_source **ret_source,
-			      struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_container_source(struct bfs_container *container,
+				  const struct bfs_span *span,
+				  struct bfs_source **ret_source,
+				  struct bfs_diag *diag) BFS_MUST_CHECK;
 /* The source of a metalayer, borrowed. */
-struct bfs_source *bfs_meta_source(const struct bfs_frame *frame,
+struct bfs_source *bfs_meta_source(const struct bfs_container *container,
 				   const struct bfs_meta *meta);
 /* The header of a stored chunk, read from its source. */
-enum bfs_err bfs_frame_peek(struct bfs_frame *frame,
-			    const struct bfs_span *span,
-			    struct bfs_chunk_head *ret_head,
-			    struct bfs_diag *diag) BFS_MUST_CHECK;
-/* Decoded length of chunk n; reads its header only where sizes vary. */
-enum bfs_err bfs_frame_chunk_len(struct bfs_frame *frame, uint64_t n,
-				 uint32_t *ret_len,
-				 struct bfs_diag *diag) BFS_MUST_CHECK;
-/* Where chunk n begins in the joined data (n may be n_chunks: the end). */
-enum bfs_err bfs_frame_chunk_off(struct bfs_frame *frame, uint64_t n,
-				 uint64_t *ret_off,
-				 struct bfs_diag *diag) BFS_MUST_CHECK;
-/* The chunk that holds byte off (< nbytes) of the joined data. */
-enum bfs_err bfs_frame_chunk_at(struct bfs_frame *frame, uint64_t off,
-				uint64_t *ret_n,
+enum bfs_err bfs_container_peek(struct bfs_container *container,
+				const struct bfs_span *span,
+				struct bfs_chunk_head *ret_head,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Decoded length of chunk n; reads its header only where sizes vary. */
+enum bfs_err bfs_container_chunk_len(struct bfs_container *container,
+				     uint64_t n, uint32_t *ret_len,
+				     struct bfs_diag *diag) BFS_MUST_CHECK;
+/* Where chunk n begins in the joined data (n may be n_chunks: the end). */
+enum bfs_err bfs_container_chunk_off(struct bfs_container *container,
+				     uint64_t n, uint64_t *ret_off,
+				     struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The chunk that holds byte off (< nbytes) of the joined data. */
+enum bfs_err bfs_container_chunk_at(struct bfs_container *container,
+				    uint64_t off, uint64_t *ret_n,
+				    struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* A frame whose row set starts: where all chunks but a shorter last one are
  * equal it gets that chunksize, and starts go. */
-void bfs_frame_note_sizes(struct bfs_frame *frame);
+void bfs_container_note_sizes(struct bfs_container *container);
 
 /* Adds one metalayer of frame->source (copies the name); for rows. */
-enum bfs_err bfs_frame_add_meta(struct bfs_meta **metas, size_t *n_metas,
-				const void *name, size_t name_len,
-				uint64_t off, uint64_t len,
-				bool is_chunk) BFS_MUST_CHECK;
+enum bfs_err bfs_container_add_meta(struct bfs_meta **metas, size_t *n_metas,
+				    const void *name, size_t name_len,
+				    uint64_t off, uint64_t len,
+				    bool is_chunk) BFS_MUST_CHECK;
 
 #endif

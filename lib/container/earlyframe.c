@@ -66,7 +66,7 @@ static bool markers_hold(const uint8_t *p)
 	       p[0x34] == 0xd2;
 }
 
-static enum bfs_err read_fields(struct bfs_frame *f, const uint8_t *p,
+static enum bfs_err read_fields(struct bfs_container *f, const uint8_t *p,
 				const struct generation *g,
 				uint64_t *ret_frame_len, struct bfs_diag *why)
 {
@@ -107,7 +107,7 @@ static enum bfs_err read_fields(struct bfs_frame *f, const uint8_t *p,
 }
 
 /* The filters: only headers of 13 elements list them, moved to the front. */
-static void read_filters(struct bfs_frame *f, const uint8_t *p)
+static void read_filters(struct bfs_container *f, const uint8_t *p)
 {
 	unsigned n = (unsigned)bfs_min(p[0x41], BFS_N_FILTER_SLOTS);
 
@@ -117,7 +117,7 @@ static void read_filters(struct bfs_frame *f, const uint8_t *p)
 }
 
 /* A snapshot hid its filters in a metalayer that is no msgpack. */
-static void hide_pipeline(struct bfs_frame *f)
+static void hide_pipeline(struct bfs_container *f)
 {
 	size_t i;
 
@@ -132,8 +132,8 @@ static void hide_pipeline(struct bfs_frame *f)
 	}
 }
 
-static enum bfs_err open_metas(struct bfs_frame *f, const struct generation *g,
-			       struct bfs_diag *why)
+static enum bfs_err open_metas(struct bfs_container *f,
+			       const struct generation *g, struct bfs_diag *why)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
 	struct bfs_section section = { .source = f->source,
@@ -157,7 +157,7 @@ static enum bfs_err open_metas(struct bfs_frame *f, const struct generation *g,
 	return BFS_OK;
 }
 
-static enum bfs_err open_index(struct bfs_frame *f, uint64_t *ret_end,
+static enum bfs_err open_index(struct bfs_container *f, uint64_t *ret_end,
 			       struct bfs_diag *why)
 {
 	uint64_t at = f->data_off + f->data_len;
@@ -176,7 +176,7 @@ static enum bfs_err open_index(struct bfs_frame *f, uint64_t *ret_end,
 
 /* The end of the frame tells where the trailer of the betas begins: some
  * left bytes between it and the index. */
-static void find_trailer(struct bfs_frame *f, uint64_t frame_len,
+static void find_trailer(struct bfs_container *f, uint64_t frame_len,
 			 uint64_t *at)
 {
 	uint8_t tail[23];
@@ -193,7 +193,7 @@ static void find_trailer(struct bfs_frame *f, uint64_t frame_len,
 
 /* Directly behind the index: some never have a trailer, and in snapshots the
  * frame length does not count all of it. */
-static enum bfs_err open_usermeta(struct bfs_frame *f,
+static enum bfs_err open_usermeta(struct bfs_container *f,
 				  const struct generation *g, uint64_t at,
 				  struct bfs_diag *why)
 {
@@ -219,13 +219,13 @@ static enum bfs_err open_usermeta(struct bfs_frame *f,
 	    !bfs_inside(at + 7, len, bfs_source_len(f->source)))
 		return bfs_fail(why, BFS_ERR_CORRUPT, at + 3,
 				"user metadata of %" PRIu32 " bytes", len);
-	if (bfs_frame_add_meta(&f->metas, &f->n_metas, "usermeta", 8, at + 7,
-			       len, true))
+	if (bfs_container_add_meta(&f->metas, &f->n_metas, "usermeta", 8,
+				   at + 7, len, true))
 		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
 	return BFS_OK;
 }
 
-static enum bfs_err open_sections(struct bfs_frame *f,
+static enum bfs_err open_sections(struct bfs_container *f,
 				  const struct generation *g,
 				  uint64_t frame_len, struct bfs_diag *diag)
 {
@@ -237,27 +237,27 @@ static enum bfs_err open_sections(struct bfs_frame *f,
 		bfs_fail(&why, BFS_ERR_TRUNCATED, 0x10,
 			 "the frame has %" PRIu64 " bytes, only %" PRIu64
 			 " are there", frame_len, bfs_source_len(f->source));
-		bfs_frame_blame(f, &why);
+		bfs_container_blame(f, &why);
 	}
 	err = open_metas(f, g, &why);
 	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_frame_doubt(f, &why);
-	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
+		bfs_container_doubt(f, &why);
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	err = open_index(f, &end, &why);
 	f->nbytes_known = err == BFS_OK;
 	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_frame_doubt(f, &why);
-	BFS_TRY(bfs_frame_settle(f, err, &why, diag));
+		bfs_container_doubt(f, &why);
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	if (err == BFS_OK) {
 		if (g->trailer_always)
 			find_trailer(f, frame_len, &end);
 		err = open_usermeta(f, g, end, &why);
-		BFS_TRY(bfs_frame_settle(f, err, &why, diag));
+		BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	}
 	return bfs_metatable_array(f, diag);
 }
 
-static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
+static enum bfs_err open_frame(struct bfs_container *f, const char *name,
 			       struct bfs_diag *diag)
 {
 	const struct generation *g;
@@ -283,7 +283,7 @@ static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
 		f->claim = 0;
 		f->chunksize = -1;
 		f->typesize = (uint32_t)bfs_max(1, f->typesize);
-		bfs_frame_blame(f, &why);
+		bfs_container_blame(f, &why);
 		return BFS_OK;
 	}
 	f->env.old_bitshuffle = g->first != 0x9d;
@@ -292,7 +292,7 @@ static enum bfs_err open_frame(struct bfs_frame *f, const char *name,
 	return open_sections(f, g, frame_len, diag);
 }
 
-const struct bfs_container bfs_container_earlyframe = {
+const struct bfs_format bfs_container_earlyframe = {
 	.name = "early b2frame",
 	.probe = probe,
 	.is_short = bfs_b2frame_is_short,

@@ -15,7 +15,7 @@
 
 #include <inttypes.h>
 
-static bool is_store(const struct bfs_frame *f)
+static bool is_store(const struct bfs_container *f)
 {
 	return bfs_meta_find(f->metas, f->n_metas, "b2embed") ||
 	       bfs_meta_find(f->metas, f->n_metas, "b2dict") ||
@@ -33,7 +33,7 @@ static bool take_whole(const struct bfs_value *v, int64_t *ret_number)
 }
 
 /* The place of one key; false where it has none here. */
-static bool take_place(struct bfs_frame *f, const struct bfs_value *v,
+static bool take_place(struct bfs_container *f, const struct bfs_value *v,
 		       struct bfs_member *m)
 {
 	int64_t o, n;
@@ -51,11 +51,11 @@ static bool take_place(struct bfs_frame *f, const struct bfs_value *v,
 	m->err = bfs_fail(&m->why, BFS_ERR_CORRUPT, 0,
 			  "a key names bytes %" PRId64 " + %" PRId64 " of %"
 			  PRIu64, o, n, f->nbytes);
-	bfs_frame_blame(f, &m->why);
+	bfs_container_blame(f, &m->why);
 	return true;
 }
 
-static enum bfs_err take_keys(struct bfs_frame *f,
+static enum bfs_err take_keys(struct bfs_container *f,
 			      const struct bfs_value *map,
 			      struct bfs_diag *diag)
 {
@@ -84,7 +84,7 @@ static enum bfs_err take_keys(struct bfs_frame *f,
 	return err;
 }
 
-static enum bfs_err open_map(struct bfs_frame *f, const struct bfs_meta *m,
+static enum bfs_err open_map(struct bfs_container *f, const struct bfs_meta *m,
 			     struct bfs_diag *diag)
 {
 	struct bfs_document *doc = NULL;
@@ -102,7 +102,7 @@ static enum bfs_err open_map(struct bfs_frame *f, const struct bfs_meta *m,
 	return err;
 }
 
-enum bfs_err bfs_embed_open(struct bfs_frame *f, struct bfs_diag *diag)
+enum bfs_err bfs_embed_open(struct bfs_container *f, struct bfs_diag *diag)
 {
 	const struct bfs_meta *m;
 	struct bfs_diag why;
@@ -119,6 +119,6 @@ enum bfs_err bfs_embed_open(struct bfs_frame *f, struct bfs_diag *diag)
 		return BFS_OK;
 	if (err == BFS_ERR_NOMEM)
 		return bfs_fail(diag, err, 0, "no memory");
-	bfs_frame_blame(f, &why);
+	bfs_container_blame(f, &why);
 	return f->tree ? BFS_OK : bfs_nametree_build(NULL, 0, &f->tree, diag);
 }

@@ -148,7 +148,7 @@ const char *bfs_claimed_container(const char *name)
 {
 	static const struct {
 		const char *end;
-		const struct bfs_container *row;
+		const struct bfs_format *row;
 	} ends[] = {
 		{ ".b2frame", &bfs_container_b2frame },
 		{ ".b2nd", &bfs_container_b2frame },

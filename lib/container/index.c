@@ -288,7 +288,7 @@ uint32_t bfs_index_cbytes(const struct bfs_index *x)
 	return x->chunk->head.cbytes;
 }
 
-enum bfs_err bfs_index_attach(struct bfs_frame *f, uint64_t off,
+enum bfs_err bfs_index_attach(struct bfs_container *f, uint64_t off,
 			      uint64_t avail, struct bfs_diag *diag)
 {
 	uint64_t n, want;
@@ -332,7 +332,7 @@ enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
 	}
 }
 
-enum bfs_err bfs_index_span(struct bfs_frame *f, uint64_t n,
+enum bfs_err bfs_index_span(struct bfs_container *f, uint64_t n,
 			    struct bfs_span *ret_span, struct bfs_diag *diag)
 {
 	struct bfs_span s = { .nbytes = UINT32_MAX };

@@ -48,7 +48,7 @@ enum bfs_err bfs_index_digest(struct bfs_index *index, uint64_t n,
 
 /* Opens the index of a frame and takes it over: index and n_chunks, which must
  * fit nbytes and chunksize. */
-enum bfs_err bfs_index_attach(struct bfs_frame *frame, uint64_t off,
+enum bfs_err bfs_index_attach(struct bfs_container *container, uint64_t off,
 			      uint64_t avail,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
@@ -59,7 +59,7 @@ enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
 	BFS_MUST_CHECK;
 
 /* Where chunk n of a frame with an index and a data section lies. */
-enum bfs_err bfs_index_span(struct bfs_frame *frame, uint64_t n,
+enum bfs_err bfs_index_span(struct bfs_container *container, uint64_t n,
 			    struct bfs_span *ret_span,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -17,12 +17,12 @@
 /* Stored chunks whose headers may say that nothing is stored. */
 #define MAX_PEEKED (UINT64_C(1) << 16)
 
-static bool has_meta(const struct bfs_frame *f, const char *name)
+static bool has_meta(const struct bfs_container *f, const char *name)
 {
 	return bfs_meta_find(f->metas, f->n_metas, name) != NULL;
 }
 
-static bool has_vlmeta(const struct bfs_frame *f, const char *name)
+static bool has_vlmeta(const struct bfs_container *f, const char *name)
 {
 	return bfs_meta_find(f->vlmetas, f->n_vlmetas, name) != NULL;
 }
@@ -35,12 +35,12 @@ bool bfs_kind_is_blank(enum bfs_chunk_kind special)
 }
 
 /* Whether chunk n was ever written. Damage counts as written. */
-static enum bfs_err is_written(struct bfs_frame *f, uint64_t n, bool *ret_is,
-			       struct bfs_diag *diag)
+static enum bfs_err is_written(struct bfs_container *f, uint64_t n,
+			       bool *ret_is, struct bfs_diag *diag)
 {
 	struct bfs_chunk_head head;
 	struct bfs_span span;
-	enum bfs_err err = bfs_frame_span(f, n, &span, diag);
+	enum bfs_err err = bfs_container_span(f, n, &span, diag);
 
 	*ret_is = true;
 	if (err == BFS_OK && span.special != BFS_CHUNK_BLOCKS) {
@@ -48,14 +48,14 @@ static enum bfs_err is_written(struct bfs_frame *f, uint64_t n, bool *ret_is,
 		return BFS_OK;
 	}
 	if (err == BFS_OK && n < MAX_PEEKED) {
-		err = bfs_frame_peek(f, &span, &head, diag);
+		err = bfs_container_peek(f, &span, &head, diag);
 		if (err == BFS_OK)
 			*ret_is = head.kind != BFS_CHUNK_UNINIT;
 	}
 	return bfs_err_passes(err) ? err : BFS_OK;
 }
 
-static enum bfs_err is_recipe(struct bfs_frame *f, bool *ret_is,
+static enum bfs_err is_recipe(struct bfs_container *f, bool *ret_is,
 			      struct bfs_diag *diag)
 {
 	uint64_t n, n_scan = bfs_min(f->n_chunks, MAX_COUNTED);
@@ -69,7 +69,7 @@ static enum bfs_err is_recipe(struct bfs_frame *f, bool *ret_is,
 
 /* Where single blocks were fetched, a bitmap tells which; unless all of its
  * bits are set we cannot tell what a chunk holds. */
-static enum bfs_err blocks_are_whole(struct bfs_frame *f, bool *ret_are,
+static enum bfs_err blocks_are_whole(struct bfs_container *f, bool *ret_are,
 				     struct bfs_diag *diag)
 {
 	const struct bfs_meta *m = bfs_meta_find(f->vlmetas, f->n_vlmetas,
@@ -94,7 +94,8 @@ static enum bfs_err blocks_are_whole(struct bfs_frame *f, bool *ret_are,
 	return BFS_OK;
 }
 
-static enum bfs_err count_fetched(struct bfs_frame *f, struct bfs_diag *diag)
+static enum bfs_err count_fetched(struct bfs_container *f,
+				  struct bfs_diag *diag)
 {
 	uint64_t n, n_scan = bfs_min(f->n_chunks, MAX_COUNTED);
 	bool written, whole;
@@ -109,7 +110,8 @@ static enum bfs_err count_fetched(struct bfs_frame *f, struct bfs_diag *diag)
 	return BFS_OK;
 }
 
-enum bfs_err bfs_kind_check(const struct bfs_frame *f, struct bfs_diag *diag)
+enum bfs_err bfs_kind_check(const struct bfs_container *f,
+			    struct bfs_diag *diag)
 {
 	if (f->kind != BFS_KIND_PROXY ||
 	    (f->n_fetched == f->n_chunks && !f->no_blocks))
@@ -120,7 +122,7 @@ enum bfs_err bfs_kind_check(const struct bfs_frame *f, struct bfs_diag *diag)
 			f->no_blocks ? ", not all of them whole" : "");
 }
 
-enum bfs_err bfs_kind_find(struct bfs_frame *f, struct bfs_diag *diag)
+enum bfs_err bfs_kind_find(struct bfs_container *f, struct bfs_diag *diag)
 {
 	bool recipe = false;
 
@@ -159,7 +161,8 @@ const char *bfs_kind_name(enum bfs_kind kind)
 	return names[kind];
 }
 
-enum bfs_err bfs_kind_refuse(const struct bfs_frame *f, struct bfs_diag *diag)
+enum bfs_err bfs_kind_refuse(const struct bfs_container *f,
+			     struct bfs_diag *diag)
 {
 	return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0, "%s",
 			f->kind == BFS_KIND_EXPRESSION ?

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bfs_frame;
+struct bfs_container;
 
 enum bfs_kind {
 	BFS_KIND_FRAME,
@@ -28,11 +28,11 @@ enum bfs_kind {
 /* Finds kind, no_blank and n_fetched of a frame whose row has opened it. Only
  * of recipes and proxies is the index looked at, and headers of chunks. Fails
  * with errors of the moment alone. */
-enum bfs_err bfs_kind_find(struct bfs_frame *frame,
+enum bfs_err bfs_kind_find(struct bfs_container *container,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* UNSUPPORTED for a proxy that lacks chunks. */
-enum bfs_err bfs_kind_check(const struct bfs_frame *frame,
+enum bfs_err bfs_kind_check(const struct bfs_container *container,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* The name for users; never NULL. */
@@ -43,7 +43,7 @@ const char *bfs_kind_name(enum bfs_kind kind);
 bool bfs_kind_is_blank(enum bfs_chunk_kind special);
 
 /* Why a chunk that was never written cannot be read: UNSUPPORTED. */
-enum bfs_err bfs_kind_refuse(const struct bfs_frame *frame,
+enum bfs_err bfs_kind_refuse(const struct bfs_container *container,
 			     struct bfs_diag *diag);
 
 #endif

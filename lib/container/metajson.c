@@ -28,7 +28,7 @@ const struct bfs_meta *bfs_meta_find(const struct bfs_meta *metas, size_t n,
 }
 
 /* Decodes a variable-length metalayer whole; the caller frees. */
-static enum bfs_err decode(struct bfs_frame *f, const struct bfs_meta *m,
+static enum bfs_err decode(struct bfs_container *f, const struct bfs_meta *m,
 			   uint8_t **ret_buf, size_t *ret_len,
 			   struct bfs_diag *diag)
 {
@@ -87,7 +87,7 @@ static enum bfs_err parse(const uint8_t *buf, size_t len,
 	return err;
 }
 
-enum bfs_err bfs_meta_decode(struct bfs_frame *frame,
+enum bfs_err bfs_meta_decode(struct bfs_container *container,
 			     const struct bfs_meta *meta,
 			     struct bfs_document **ret_document,
 			     struct bfs_diag *diag)
@@ -96,7 +96,7 @@ enum bfs_err bfs_meta_decode(struct bfs_frame *frame,
 	enum bfs_err err;
 	size_t len;
 
-	BFS_TRY(decode(frame, meta, &buf, &len, diag));
+	BFS_TRY(decode(container, meta, &buf, &len, diag));
 	err = parse(buf, len, ret_document, diag);
 	bfs_free(buf);
 	return bfs_diag_shift(diag, err, meta->off);
@@ -118,7 +118,7 @@ bool bfs_meta_shape(const struct bfs_value *list, struct bfs_array_meta *a)
 	return true;
 }
 
-void bfs_meta_check_linear(struct bfs_frame *f)
+void bfs_meta_check_linear(struct bfs_container *f)
 {
 	struct bfs_array_meta *a = &f->array;
 	struct bfs_dtype dtype;
@@ -142,7 +142,7 @@ void bfs_meta_check_linear(struct bfs_frame *f)
 
 /* (kind, shape, dtype), a tuple that became a plain list. What is something
  * else leaves the frame as it is. */
-static enum bfs_err take_tensor(struct bfs_frame *f,
+static enum bfs_err take_tensor(struct bfs_container *f,
 				const struct bfs_value *root)
 {
 	struct bfs_array_meta a = { .linear = true };
@@ -168,7 +168,7 @@ static enum bfs_err take_tensor(struct bfs_frame *f,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_meta_tensor(struct bfs_frame *f, struct bfs_diag *diag)
+enum bfs_err bfs_meta_tensor(struct bfs_container *f, struct bfs_diag *diag)
 {
 	const struct bfs_meta *m = bfs_meta_find(f->vlmetas, f->n_vlmetas,
 						 "__pack_tensor__");

@@ -16,7 +16,7 @@ const struct bfs_meta *bfs_meta_find(const struct bfs_meta *metas, size_t n,
 
 /* Decodes a variable-length metalayer (at most 16 MiB) and gives its
  * MessagePack as JSON; bfs_document_free ends it. CORRUPT where it is none. */
-enum bfs_err bfs_meta_decode(struct bfs_frame *frame,
+enum bfs_err bfs_meta_decode(struct bfs_container *container,
 			     const struct bfs_meta *meta,
 			     struct bfs_document **ret_document,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
@@ -28,11 +28,11 @@ bool bfs_meta_shape(const struct bfs_value *list,
 
 /* Makes frame->array (linear, shape and dtype set) present if its items fill
  * nbytes exactly; typesize becomes their size. Else it stays absent. */
-void bfs_meta_check_linear(struct bfs_frame *frame);
+void bfs_meta_check_linear(struct bfs_container *container);
 
 /* Looks for python-blosc2's __pack_tensor__: a plain tensor in the joined
  * data. */
-enum bfs_err bfs_meta_tensor(struct bfs_frame *frame,
+enum bfs_err bfs_meta_tensor(struct bfs_container *container,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif

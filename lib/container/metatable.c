@@ -55,10 +55,9 @@ static bool names_array(const char *name)
 	return !strcmp(name, "b2nd") || !strcmp(name, "caterva");
 }
 
-static enum bfs_err add_entry(struct bfs_frame *frame,
-			      const struct bfs_section *s,
-			      const uint8_t *name, size_t name_len,
-			      uint32_t at, bool is_chunk)
+static enum bfs_err add_entry(struct bfs_container *container,
+			      const struct bfs_section *s, const uint8_t *name,
+			      size_t name_len, uint32_t at, bool is_chunk)
 {
 	char text[32] = { 0 };
 	struct bfs_diag why;
@@ -69,18 +68,17 @@ static enum bfs_err add_entry(struct bfs_frame *frame,
 	err = check_value(s, at, text, &len, &why);
 	if (err != BFS_OK) {
 		if (!is_chunk && names_array(text))
-			bfs_frame_doubt(frame, &why);
-		bfs_frame_blame(frame, &why);
+			bfs_container_doubt(container, &why);
+		bfs_container_blame(container, &why);
 		return BFS_OK;
 	}
-	return bfs_frame_add_meta(is_chunk ? &frame->vlmetas : &frame->metas,
-				  is_chunk ? &frame->n_vlmetas :
-					     &frame->n_metas,
-				  name, name_len, s->off + at + 5, len,
-				  is_chunk);
+	return bfs_container_add_meta(
+		is_chunk ? &container->vlmetas : &container->metas,
+		is_chunk ? &container->n_vlmetas : &container->n_metas, name,
+		name_len, s->off + at + 5, len, is_chunk);
 }
 
-enum bfs_err bfs_metatable_parse(struct bfs_frame *frame,
+enum bfs_err bfs_metatable_parse(struct bfs_container *container,
 				 const struct bfs_section *s, size_t at,
 				 bool is_chunk, struct bfs_diag *diag)
 {
@@ -110,7 +108,7 @@ enum bfs_err bfs_metatable_parse(struct bfs_frame *frame,
 			return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + c.pos,
 					"entry %u of the table of metalayers "
 					"does not hold", i);
-		if (add_entry(frame, s, name, name_len, off, is_chunk))
+		if (add_entry(container, s, name, name_len, off, is_chunk))
 			return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 					"no memory for metalayers");
 	}
@@ -217,11 +215,11 @@ static bool begins_as_array(const uint8_t *p, uint64_t len, bool first_caterva)
 	return n_missing <= (len > at + 2 ? 1 : 0);
 }
 
-static enum bfs_err parse_array(struct bfs_frame *frame,
+static enum bfs_err parse_array(struct bfs_container *container,
 				const struct bfs_meta *m, const uint8_t *buf,
 				struct bfs_diag *diag)
 {
-	struct bfs_array_meta *a = &frame->array;
+	struct bfs_array_meta *a = &container->array;
 	struct bfs_cursor c = bfs_cursor_init(buf, (size_t)m->len);
 	unsigned n_elements = bfs_cursor_u8(&c) ^ 0x90u;
 	unsigned version = bfs_cursor_u8(&c);
@@ -247,15 +245,15 @@ static enum bfs_err parse_array(struct bfs_frame *frame,
 			BFS_TRY(take_dtype(&c, a, diag));
 		if (!c.failed) {
 			a->present = true;
-			frame->env.ndim = (uint8_t)a->ndim;
+			container->env.ndim = (uint8_t)a->ndim;
 			for (i = 0; i < a->ndim; i++)
-				frame->env.blockshape[i] = a->blockshape[i];
+				container->env.blockshape[i] = a->blockshape[i];
 			return BFS_OK;
 		}
 	}
 	bfs_fail(&why, BFS_ERR_CORRUPT, m->off + c.pos,
 		 "the array metalayer '%.31s' does not hold", m->name);
-	bfs_frame_doubt(frame, &why);
+	bfs_container_doubt(container, &why);
 	return BFS_OK;
 }
 
@@ -276,7 +274,7 @@ static enum bfs_err is_garbage(const uint8_t *p, size_t len, bool *ret_is)
 }
 
 /* Reads the metalayer whole; one that looks like an array's counts. */
-static enum bfs_err try_array(struct bfs_frame *frame,
+static enum bfs_err try_array(struct bfs_container *container,
 			      const struct bfs_meta *m, bool *ret_counts,
 			      struct bfs_diag *diag)
 {
@@ -284,14 +282,14 @@ static enum bfs_err try_array(struct bfs_frame *frame,
 
 	if (!buf)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	BFS_TRY(bfs_source_read(frame->source, m->off, buf, (size_t)m->len,
+	BFS_TRY(bfs_source_read(container->source, m->off, buf, (size_t)m->len,
 				diag));
 	*ret_counts = begins_as_array(buf, m->len, false) ||
 		      (m->name[0] == 'c' &&
 		       begins_as_array(buf, m->len, true));
 	if (!*ret_counts)
 		BFS_TRY(is_garbage(buf, (size_t)m->len, ret_counts));
-	return *ret_counts ? parse_array(frame, m, buf, diag) : BFS_OK;
+	return *ret_counts ? parse_array(container, m, buf, diag) : BFS_OK;
 }
 
 static const char *const array_names[] = { "b2nd", "caterva" };
@@ -313,31 +311,32 @@ static bool is_misnamed(const struct bfs_meta *m)
 }
 
 /* A damaged name would turn an array into a frame of other bytes. */
-static enum bfs_err doubt_misnamed(struct bfs_frame *frame,
+static enum bfs_err doubt_misnamed(struct bfs_container *container,
 				   struct bfs_diag *diag)
 {
 	struct bfs_diag why;
 	uint8_t head[5];
 	size_t i;
 
-	for (i = 0; i < frame->n_metas; i++) {
-		const struct bfs_meta *m = &frame->metas[i];
+	for (i = 0; i < container->n_metas; i++) {
+		const struct bfs_meta *m = &container->metas[i];
 
 		if (!is_misnamed(m) || m->len < sizeof(head))
 			continue;
-		BFS_TRY(bfs_source_read(frame->source, m->off, head,
+		BFS_TRY(bfs_source_read(container->source, m->off, head,
 					sizeof(head), diag));
 		if (!begins_as_array(head, sizeof(head), false) &&
 		    !begins_as_array(head, sizeof(head), true))
 			continue;
 		bfs_fail(&why, BFS_ERR_CORRUPT, m->off,
 			 "the metalayer '%.31s' is one of an array", m->name);
-		bfs_frame_doubt(frame, &why);
+		bfs_container_doubt(container, &why);
 	}
 	return BFS_OK;
 }
 
-enum bfs_err bfs_metatable_array(struct bfs_frame *frame, struct bfs_diag *diag)
+enum bfs_err bfs_metatable_array(struct bfs_container *container,
+				 struct bfs_diag *diag)
 {
 	bool counts = false;
 	struct bfs_diag why;
@@ -345,14 +344,15 @@ enum bfs_err bfs_metatable_array(struct bfs_frame *frame, struct bfs_diag *diag)
 	size_t n, i;
 
 	for (n = 0; n < BFS_ARRAY_LEN(array_names); n++)
-		for (i = 0; i < frame->n_metas && !counts; i++) {
-			const struct bfs_meta *m = &frame->metas[i];
+		for (i = 0; i < container->n_metas && !counts; i++) {
+			const struct bfs_meta *m = &container->metas[i];
 
 			if (m->name_len != strlen(array_names[n]) ||
 			    strcmp(m->name, array_names[n]))
 				continue;
-			err = try_array(frame, m, &counts, &why);
-			BFS_TRY(bfs_frame_settle(frame, err, &why, diag));
+			err = try_array(container, m, &counts, &why);
+			BFS_TRY(bfs_container_settle(container, err, &why,
+						     diag));
 		}
-	return counts ? BFS_OK : doubt_misnamed(frame, diag);
+	return counts ? BFS_OK : doubt_misnamed(container, diag);
 }

@@ -25,14 +25,14 @@ struct bfs_section {
 /* Parses the table that begins with 0x93 at `at` of the section and adds its
  * entries. An entry that does not hold is left out and blamed on the frame;
  * a table that does not hold is the error. */
-enum bfs_err bfs_metatable_parse(struct bfs_frame *frame,
+enum bfs_err bfs_metatable_parse(struct bfs_container *container,
 				 const struct bfs_section *section, size_t at,
-				 bool is_chunk, struct bfs_diag *diag)
-	BFS_MUST_CHECK;
+				 bool is_chunk,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Looks for b2nd or caterva among the fixed metalayers and fills
  * frame->array. One that does not hold is blamed on the frame. NOMEM only. */
-enum bfs_err bfs_metatable_array(struct bfs_frame *frame,
+enum bfs_err bfs_metatable_array(struct bfs_container *container,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif

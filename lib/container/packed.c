@@ -100,7 +100,7 @@ static int compare_tiles(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-static enum bfs_err read_tile(const struct bfs_frame *f, uint64_t off,
+static enum bfs_err read_tile(const struct bfs_container *f, uint64_t off,
 			      struct tile *ret_tile, struct bfs_diag *why)
 {
 	const struct packed *p = f->priv;
@@ -125,7 +125,7 @@ static enum bfs_err read_tile(const struct bfs_frame *f, uint64_t off,
 
 /* Sorted by place, the chunks cover the file from header to table; and the
  * header's nbytes counts header, table and all of them. */
-static enum bfs_err check_tiles(struct bfs_frame *f, struct tile *tiles,
+static enum bfs_err check_tiles(struct bfs_container *f, struct tile *tiles,
 				uint64_t n, uint64_t counted,
 				struct bfs_diag *why)
 {
@@ -156,7 +156,7 @@ static enum bfs_err check_tiles(struct bfs_frame *f, struct tile *tiles,
 	return BFS_OK;
 }
 
-static enum bfs_err collect_tiles(struct bfs_frame *f, const uint8_t *head,
+static enum bfs_err collect_tiles(struct bfs_container *f, const uint8_t *head,
 				  struct tile *tiles, uint64_t *ret_n,
 				  struct bfs_diag *why)
 {
@@ -170,7 +170,7 @@ static enum bfs_err collect_tiles(struct bfs_frame *f, const uint8_t *head,
 			BFS_TRY(read_tile(f, off, &tiles[n++], why));
 	}
 	for (i = 0; i < f->n_chunks; i++) {
-		BFS_TRY(bfs_frame_span(f, i, &span, why));
+		BFS_TRY(bfs_container_span(f, i, &span, why));
 		BFS_TRY(bfs_diag_chunk(why, read_tile(f, span.off, &tiles[n++],
 						      why), i));
 	}
@@ -180,7 +180,7 @@ static enum bfs_err collect_tiles(struct bfs_frame *f, const uint8_t *head,
 
 /* What the recognised file must also be; the chunks that hold are served
  * whatever comes out. */
-static enum bfs_err check_state(struct bfs_frame *f, const uint8_t *head,
+static enum bfs_err check_state(struct bfs_container *f, const uint8_t *head,
 				struct bfs_diag *why)
 {
 	BFS_CLEANUP(bfs_freep) struct tile *tiles = NULL;
@@ -197,7 +197,7 @@ static enum bfs_err check_state(struct bfs_frame *f, const uint8_t *head,
 }
 
 /* Side chunks that hold become metalayers. */
-static enum bfs_err add_sides(struct bfs_frame *f, const uint8_t *head,
+static enum bfs_err add_sides(struct bfs_container *f, const uint8_t *head,
 			      struct bfs_diag *diag)
 {
 	struct tile tile;
@@ -208,15 +208,15 @@ static enum bfs_err add_sides(struct bfs_frame *f, const uint8_t *head,
 
 		if (!off || read_tile(f, off, &tile, NULL) != BFS_OK)
 			continue;
-		if (bfs_frame_add_meta(&f->metas, &f->n_metas, sides[i].name,
-				       strlen(sides[i].name), off, tile.len,
-				       true))
+		if (bfs_container_add_meta(&f->metas, &f->n_metas,
+					   sides[i].name, strlen(sides[i].name),
+					   off, tile.len, true))
 			return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	}
 	return BFS_OK;
 }
 
-static void read_fields(struct bfs_frame *f, const uint8_t *head)
+static void read_fields(struct bfs_container *f, const uint8_t *head)
 {
 	struct packed *p = f->priv;
 	unsigned slots = bfs_le16(head + 8), i;
@@ -244,16 +244,16 @@ static void read_fields(struct bfs_frame *f, const uint8_t *head)
 
 /* The sum of the chunks' sizes. The first stored chunk tells the typesize
  * that the old header does not. */
-static enum bfs_err sum_chunks(struct bfs_frame *f, struct bfs_diag *why)
+static enum bfs_err sum_chunks(struct bfs_container *f, struct bfs_diag *why)
 {
 	struct bfs_chunk_head h;
 	struct bfs_span span;
 	uint64_t sum = 0, i;
 
 	for (i = 0; i < f->n_chunks; i++) {
-		BFS_TRY(bfs_frame_span(f, i, &span, why));
-		BFS_TRY(bfs_diag_chunk(why, bfs_frame_peek(f, &span, &h, why),
-				       i));
+		BFS_TRY(bfs_container_span(f, i, &span, why));
+		BFS_TRY(bfs_diag_chunk(
+			why, bfs_container_peek(f, &span, &h, why), i));
 		if (i == 0 && f->typesize == 1)
 			f->typesize = h.typesize;
 		sum += h.nbytes;
@@ -263,7 +263,7 @@ static enum bfs_err sum_chunks(struct bfs_frame *f, struct bfs_diag *why)
 	return BFS_OK;
 }
 
-static enum bfs_err open_packed(struct bfs_frame *f, const char *name,
+static enum bfs_err open_packed(struct bfs_container *f, const char *name,
 				struct bfs_diag *diag)
 {
 	struct packed *p = bfs_zalloc(1, sizeof(*p));
@@ -293,11 +293,11 @@ static enum bfs_err open_packed(struct bfs_frame *f, const char *name,
 		return err;
 	}
 	if (err != BFS_OK)
-		bfs_frame_doubt(f, &why);
+		bfs_container_doubt(f, &why);
 	return add_sides(f, head, diag);
 }
 
-static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+static enum bfs_err span(struct bfs_container *f, uint64_t n,
 			 struct bfs_span *ret_span, struct bfs_diag *diag)
 {
 	const struct packed *p = f->priv;
@@ -326,7 +326,7 @@ static void put_block(struct block *b)
 }
 
 /* The plan of the reference, made when first needed and kept. */
-static enum bfs_err open_reference(struct bfs_frame *f,
+static enum bfs_err open_reference(struct bfs_container *f,
 				   const struct bfs_chunk **ret_chunk,
 				   struct bfs_diag *diag)
 {
@@ -374,7 +374,7 @@ static enum bfs_err open_reference(struct bfs_frame *f,
 	return BFS_OK;
 }
 
-static enum bfs_err fill_block(struct bfs_frame *f,
+static enum bfs_err fill_block(struct bfs_container *f,
 			       const struct bfs_chunk *chunk,
 			       const uint8_t *ref, struct block *b,
 			       struct bfs_diag *diag)
@@ -404,7 +404,7 @@ out:
 	return err;
 }
 
-static enum bfs_err decode_block(struct bfs_frame *f,
+static enum bfs_err decode_block(struct bfs_container *f,
 				 const struct bfs_chunk *chunk, uint32_t k,
 				 const uint8_t *ref, struct block **ret_block,
 				 struct bfs_diag *diag)
@@ -430,7 +430,7 @@ static enum bfs_err decode_block(struct bfs_frame *f,
 
 /* Block k of the reference, until put back: one of the last few, or decoded
  * anew outside of the lock. */
-static enum bfs_err get_block(struct bfs_frame *f,
+static enum bfs_err get_block(struct bfs_container *f,
 			      const struct bfs_chunk *chunk, uint32_t k,
 			      struct block **ret_block, struct bfs_diag *diag)
 {
@@ -461,9 +461,9 @@ static enum bfs_err get_block(struct bfs_frame *f,
 	return BFS_OK;
 }
 
-static enum bfs_err finish(struct bfs_frame *f, const struct bfs_chunk *chunk,
-			   uint32_t off, uint8_t *dst, size_t len,
-			   struct bfs_diag *diag)
+static enum bfs_err finish(struct bfs_container *f,
+			   const struct bfs_chunk *chunk, uint32_t off,
+			   uint8_t *dst, size_t len, struct bfs_diag *diag)
 {
 	const struct packed *p = f->priv;
 	const struct bfs_chunk *r;
@@ -489,7 +489,7 @@ static enum bfs_err finish(struct bfs_frame *f, const struct bfs_chunk *chunk,
 	return BFS_OK;
 }
 
-static void close_packed(struct bfs_frame *f)
+static void close_packed(struct bfs_container *f)
 {
 	struct packed *p = f->priv;
 	unsigned i;
@@ -503,7 +503,7 @@ static void close_packed(struct bfs_frame *f)
 	bfs_free(p);
 }
 
-const struct bfs_container bfs_container_packed = {
+const struct bfs_format bfs_container_packed = {
 	.name = "packed super-chunk",
 	.probe = probe,
 	.open = open_packed,

@@ -25,14 +25,14 @@ static int compare_places(const void *a, const void *b)
 
 /* Where stored chunks begin, or the numbers of their files. An entry that is
  * damaged is its own chunk's error. */
-static enum bfs_err collect(struct bfs_frame *f, uint64_t *places,
+static enum bfs_err collect(struct bfs_container *f, uint64_t *places,
 			    uint64_t *ret_n, struct bfs_diag *why)
 {
 	uint64_t n = 0, i;
 
 	for (i = 0; i < f->n_chunks; i++) {
 		struct bfs_span span;
-		enum bfs_err err = bfs_frame_span(f, i, &span, why);
+		enum bfs_err err = bfs_container_span(f, i, &span, why);
 
 		if (bfs_err_passes(err))
 			return err;
@@ -46,7 +46,7 @@ static enum bfs_err collect(struct bfs_frame *f, uint64_t *places,
 }
 
 /* Whether the named chunks take all bytes between header and index. */
-static enum bfs_err covers_all(struct bfs_frame *f, const uint64_t *places,
+static enum bfs_err covers_all(struct bfs_container *f, const uint64_t *places,
 			       uint64_t n, bool *ret_all, struct bfs_diag *why)
 {
 	uint64_t last = f->data_off + f->data_len, end = f->data_off, i;
@@ -61,14 +61,14 @@ static enum bfs_err covers_all(struct bfs_frame *f, const uint64_t *places,
 			continue;
 		if (places[i] > end)
 			return BFS_OK;
-		BFS_TRY(bfs_frame_peek(f, &span, &h, why));
+		BFS_TRY(bfs_container_peek(f, &span, &h, why));
 		end = bfs_max(end, places[i] + h.cbytes);
 	}
 	*ret_all = end >= last;
 	return BFS_OK;
 }
 
-static enum bfs_err compare(struct bfs_frame *f, const uint64_t *places,
+static enum bfs_err compare(struct bfs_container *f, const uint64_t *places,
 			    uint64_t n, struct bfs_diag *why)
 {
 	uint64_t i, n_again = 0, place = 0;
@@ -95,7 +95,7 @@ static enum bfs_err compare(struct bfs_frame *f, const uint64_t *places,
 			place);
 }
 
-static enum bfs_err look(struct bfs_frame *f, struct bfs_diag *why)
+static enum bfs_err look(struct bfs_container *f, struct bfs_diag *why)
 {
 	BFS_CLEANUP(bfs_freep) uint64_t *places = NULL;
 	uint64_t n = 0;
@@ -108,7 +108,7 @@ static enum bfs_err look(struct bfs_frame *f, struct bfs_diag *why)
 	return compare(f, places, n, why);
 }
 
-enum bfs_err bfs_places_check(struct bfs_frame *f, struct bfs_diag *diag)
+enum bfs_err bfs_places_check(struct bfs_container *f, struct bfs_diag *diag)
 {
 	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err;

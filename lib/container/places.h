@@ -13,7 +13,7 @@
  * none (docs/errata.md, frames). Looks at the index once and keeps what it
  * found; more entries than BFS_PLACES_MAX are not compared. */
 #define BFS_PLACES_MAX UINT64_C(262144)
-enum bfs_err bfs_places_check(struct bfs_frame *frame,
+enum bfs_err bfs_places_check(struct bfs_container *container,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif

@@ -37,7 +37,7 @@ static bool probe_dir(int dirfd)
 	return found;
 }
 
-static enum bfs_err open_dir(struct bfs_frame *f, const char *name,
+static enum bfs_err open_dir(struct bfs_container *f, const char *name,
 			     struct bfs_diag *diag)
 {
 	struct bfs_openfiles *files = bfs_zalloc(1, sizeof(*files));
@@ -54,7 +54,7 @@ static enum bfs_err open_dir(struct bfs_frame *f, const char *name,
 	return BFS_OK;
 }
 
-static enum bfs_err span(struct bfs_frame *f, uint64_t n,
+static enum bfs_err span(struct bfs_container *f, uint64_t n,
 			 struct bfs_span *ret_span, struct bfs_diag *diag)
 {
 	struct bfs_span s = { .nbytes = UINT32_MAX, .avail = UINT64_MAX };
@@ -76,7 +76,8 @@ static enum bfs_err span(struct bfs_frame *f, uint64_t n,
 	return BFS_OK;
 }
 
-static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
+static enum bfs_err source(struct bfs_container *f,
+			   const struct bfs_span *span_,
 			   struct bfs_source **ret_source,
 			   struct bfs_diag *diag)
 {
@@ -87,7 +88,7 @@ static enum bfs_err source(struct bfs_frame *f, const struct bfs_span *span_,
 				 ret_source, diag);
 }
 
-static void close_dir(struct bfs_frame *f)
+static void close_dir(struct bfs_container *f)
 {
 	if (f->priv)
 		bfs_openfiles_release(f->priv);
@@ -98,7 +99,7 @@ static const struct bfs_dir_part parts[] = {
 	{ "", ".b2frame" }, { "", ".chunk" }, { NULL, NULL },
 };
 
-const struct bfs_container bfs_container_sparseframe = {
+const struct bfs_format bfs_container_sparseframe = {
 	.name = "sparse b2frame",
 	.probe_dir = probe_dir,
 	.index_name = INDEX_NAME,

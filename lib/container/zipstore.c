@@ -55,7 +55,7 @@ static bool probe(struct bfs_source *source, const uint8_t *head,
 }
 
 /* The 64-bit end record, which a locator right before the end record names. */
-static enum bfs_err read_zip64(struct bfs_frame *f, uint64_t eocd,
+static enum bfs_err read_zip64(struct bfs_container *f, uint64_t eocd,
 			       struct directory *d, uint64_t *ret_end,
 			       struct bfs_diag *diag)
 {
@@ -87,7 +87,7 @@ static enum bfs_err read_zip64(struct bfs_frame *f, uint64_t eocd,
 
 /* Whether an end record at `at` of buf (which begins at base) is the one:
  * its comment ends with the file and its directory ends at it. */
-static bool end_record_holds(struct bfs_frame *f, const uint8_t *p,
+static bool end_record_holds(struct bfs_container *f, const uint8_t *p,
 			     uint64_t at, struct directory *ret_dir)
 {
 	uint64_t len = bfs_source_len(f->source), end;
@@ -102,7 +102,7 @@ static bool end_record_holds(struct bfs_frame *f, const uint8_t *p,
 	return true;
 }
 
-static enum bfs_err find_directory(struct bfs_frame *f,
+static enum bfs_err find_directory(struct bfs_container *f,
 				   struct directory *ret_dir,
 				   struct bfs_diag *diag)
 {
@@ -186,7 +186,7 @@ static enum bfs_err take_entry(struct bfs_cursor *c, struct entry *e,
 }
 
 /* Why a member cannot be served, or where its bytes lie. */
-static enum bfs_err check_local(struct bfs_frame *f, const struct entry *e,
+static enum bfs_err check_local(struct bfs_container *f, const struct entry *e,
 				struct bfs_member *m, struct bfs_diag *diag)
 {
 	uint64_t len = bfs_source_len(f->source);
@@ -222,7 +222,7 @@ static enum bfs_err check_local(struct bfs_frame *f, const struct entry *e,
 	return BFS_OK;
 }
 
-static enum bfs_err add_member(struct bfs_frame *f, const struct entry *e,
+static enum bfs_err add_member(struct bfs_container *f, const struct entry *e,
 			       struct bfs_member *m, struct bfs_diag *diag)
 {
 	enum bfs_err err = BFS_OK;
@@ -244,7 +244,7 @@ static enum bfs_err add_member(struct bfs_frame *f, const struct entry *e,
 	if (err == BFS_ERR_NOMEM)
 		return bfs_fail(diag, err, 0, "no memory");
 	if (err != BFS_OK && err != BFS_ERR_UNSUPPORTED)
-		bfs_frame_blame(f, &m->why);
+		bfs_container_blame(f, &m->why);
 	return BFS_OK;
 }
 
@@ -258,7 +258,8 @@ static int compare_members(const void *pa, const void *pb)
 
 /* Members that share bytes are a trick; none of the two is served. Each is
  * held against the one before it that reaches farthest. */
-static enum bfs_err refuse_overlaps(struct bfs_frame *f, struct bfs_diag *diag)
+static enum bfs_err refuse_overlaps(struct bfs_container *f,
+				    struct bfs_diag *diag)
 {
 	struct bfs_member **order, *far = NULL;
 	size_t i;
@@ -279,7 +280,7 @@ static enum bfs_err refuse_overlaps(struct bfs_frame *f, struct bfs_diag *diag)
 			far->err = m->err = bfs_fail(&m->why, BFS_ERR_CORRUPT,
 				m->off, "two members share bytes");
 			far->why = m->why;
-			bfs_frame_blame(f, &m->why);
+			bfs_container_blame(f, &m->why);
 		}
 		if (!far || m->off + m->len > far->off + far->len)
 			far = m;
@@ -289,7 +290,7 @@ static enum bfs_err refuse_overlaps(struct bfs_frame *f, struct bfs_diag *diag)
 }
 
 /* Bytes of the directory stay until the names are taken from it. */
-static enum bfs_err read_entries(struct bfs_frame *f, const uint8_t *buf,
+static enum bfs_err read_entries(struct bfs_container *f, const uint8_t *buf,
 				 const struct directory *d,
 				 struct bfs_diag *diag)
 {
@@ -310,7 +311,7 @@ static enum bfs_err read_entries(struct bfs_frame *f, const uint8_t *buf,
 
 		if (take_entry(&c, &e, &why) != BFS_OK) {
 			why.off += d->off;
-			bfs_frame_blame(f, &why);
+			bfs_container_blame(f, &why);
 			break;
 		}
 		err = add_member(f, &e, &f->members[i], diag);
@@ -322,7 +323,7 @@ static enum bfs_err read_entries(struct bfs_frame *f, const uint8_t *buf,
 		bfs_fail(&why, BFS_ERR_CORRUPT, d->off + c.pos,
 			 "the central directory goes on behind its %" PRIu64
 			 " members", d->n);
-		bfs_frame_blame(f, &why);
+		bfs_container_blame(f, &why);
 	}
 	if (err == BFS_OK)
 		err = refuse_overlaps(f, diag);
@@ -332,7 +333,8 @@ static enum bfs_err read_entries(struct bfs_frame *f, const uint8_t *buf,
 	return err;
 }
 
-static enum bfs_err open_directory(struct bfs_frame *f, struct bfs_diag *diag)
+static enum bfs_err open_directory(struct bfs_container *f,
+				   struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
 	struct directory d;
@@ -351,7 +353,7 @@ static enum bfs_err open_directory(struct bfs_frame *f, struct bfs_diag *diag)
 	return read_entries(f, buf, &d, diag);
 }
 
-static enum bfs_err open_store(struct bfs_frame *f, const char *name,
+static enum bfs_err open_store(struct bfs_container *f, const char *name,
 			       struct bfs_diag *diag)
 {
 	struct bfs_diag why;
@@ -366,11 +368,11 @@ static enum bfs_err open_store(struct bfs_frame *f, const char *name,
 		return BFS_OK;
 	if (err == BFS_ERR_NOMEM)
 		return bfs_fail(diag, err, 0, "no memory");
-	bfs_frame_blame(f, &why);
+	bfs_container_blame(f, &why);
 	return f->tree ? BFS_OK : bfs_nametree_build(NULL, 0, &f->tree, diag);
 }
 
-const struct bfs_container bfs_container_zipstore = {
+const struct bfs_format bfs_container_zipstore = {
 	.name = "b2z",
 	.probe = probe,
 	.open = open_store,

@@ -57,12 +57,13 @@ static bool can_decode(const struct bfs_chunk_head *head)
 	return true;
 }
 
-static enum bfs_err find_head(struct bfs_frame *frame,
+static enum bfs_err find_head(struct bfs_container *container,
 			      struct bfs_chunk_facts *facts,
 			      struct bfs_diag *diag)
 {
 	struct bfs_chunk_head *head = &facts->head;
-	enum bfs_err err = bfs_frame_peek(frame, &facts->span, head, diag);
+	enum bfs_err err =
+		bfs_container_peek(container, &facts->span, head, diag);
 
 	if (bfs_err_passes(err))
 		return err;
@@ -82,16 +83,16 @@ static enum bfs_err find_head(struct bfs_frame *frame,
 	return BFS_OK;
 }
 
-static enum bfs_err find_len(struct bfs_frame *frame, uint64_t n,
+static enum bfs_err find_len(struct bfs_container *container, uint64_t n,
 			     struct bfs_chunk_facts *facts,
 			     struct bfs_diag *diag)
 {
 	enum bfs_err err;
 
 	/* A stored chunk without a header to tell has been blamed already. */
-	if (facts->has_len || (facts->stored && frame->chunksize <= 0))
+	if (facts->has_len || (facts->stored && container->chunksize <= 0))
 		return BFS_OK;
-	err = bfs_frame_chunk_len(frame, n, &facts->nbytes, diag);
+	err = bfs_container_chunk_len(container, n, &facts->nbytes, diag);
 	if (bfs_err_passes(err))
 		return err;
 	facts->has_len = err == BFS_OK;
@@ -100,12 +101,12 @@ static enum bfs_err find_len(struct bfs_frame *frame, uint64_t n,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_chunk_find_facts(struct bfs_frame *frame, uint64_t n,
+enum bfs_err bfs_chunk_find_facts(struct bfs_container *container, uint64_t n,
 				  struct bfs_chunk_facts *ret_facts,
 				  struct bfs_diag *diag)
 {
 	struct bfs_chunk_facts facts = { .status = BFS_GOOD };
-	enum bfs_err err = bfs_frame_span(frame, n, &facts.span, diag);
+	enum bfs_err err = bfs_container_span(container, n, &facts.span, diag);
 
 	if (bfs_err_passes(err))
 		return err;
@@ -118,8 +119,8 @@ enum bfs_err bfs_chunk_find_facts(struct bfs_frame *frame, uint64_t n,
 	facts.kind = facts.span.special;
 	facts.stored = facts.span.special == BFS_CHUNK_BLOCKS;
 	if (facts.stored)
-		BFS_TRY(find_head(frame, &facts, diag));
-	BFS_TRY(find_len(frame, n, &facts, diag));
+		BFS_TRY(find_head(container, &facts, diag));
+	BFS_TRY(find_len(container, n, &facts, diag));
 	*ret_facts = facts;
 	return BFS_OK;
 }

@@ -29,7 +29,7 @@ struct bfs_chunk_facts {
  * chunks whose size only the sizes of all others tell: these are found once
  * and kept. Damage is a fact; what fails is what says nothing about the
  * chunk: no memory, a source that cannot be read or that changed. */
-enum bfs_err bfs_chunk_find_facts(struct bfs_frame *frame, uint64_t n,
+enum bfs_err bfs_chunk_find_facts(struct bfs_container *container, uint64_t n,
 				  struct bfs_chunk_facts *ret_facts,
 				  struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -58,19 +58,20 @@ static void chunks_stat(struct bfs_file *file, const struct bfs_node *node,
 		return;
 	}
 	ret_attr->blksize = bfs_file_blksize(file);
-	if (node->index >= file->array->frame->n_chunks ||
+	if (node->index >= file->array->container->n_chunks ||
 	    bfs_array_len(file->array, &stream, &len, NULL) != BFS_OK)
 		return;
 	ret_attr->len = len;
 	ret_attr->stored_len =
-		bfs_chunk_is_hole(file->array->frame, node->index) ? 0 : len;
+		bfs_chunk_is_hole(file->array->container, node->index) ? 0
+								       : len;
 }
 
 static uint64_t chunks_run(struct bfs_file *file, const struct bfs_node *node,
 			   uint64_t off, uint64_t len, bool *ret_hole)
 {
 	(void)off;
-	*ret_hole = bfs_chunk_is_hole(file->array->frame, node->index);
+	*ret_hole = bfs_chunk_is_hole(file->array->container, node->index);
 	return len;
 }
 
@@ -82,7 +83,7 @@ static enum bfs_err chunks_open(struct bfs_file *file,
 
 	if (node->kind == KIND_DIR)
 		return BFS_OK;
-	if (node->index >= file->array->frame->n_chunks)
+	if (node->index >= file->array->container->n_chunks)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
 	return bfs_array_ready(file->array, &stream, diag);
 }

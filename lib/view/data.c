@@ -16,7 +16,7 @@ static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
 
 static size_t data_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
-	if (file->array->frame->kind == BFS_KIND_EXPRESSION)
+	if (file->array->container->kind == BFS_KIND_EXPRESSION)
 		return 0;
 	ret_roots[0] = (struct bfs_root){ "data.bin", 0 };
 	return 1;
@@ -46,8 +46,8 @@ void bfs_file_data_stat(struct bfs_file *file, struct bfs_attr *ret_attr)
 	uint64_t len;
 
 	ret_attr->blksize = bfs_file_blksize(file);
-	ret_attr->claim = file->array->has_nd ? file->array->nd.array_len :
-						file->array->frame->claim;
+	ret_attr->claim = file->array->has_nd ? file->array->nd.array_len
+					      : file->array->container->claim;
 	if (bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK)
 		return;
 	ret_attr->len = len;
@@ -73,16 +73,17 @@ static void data_stat(struct bfs_file *file, const struct bfs_node *node,
 static uint64_t data_run(struct bfs_file *file, const struct bfs_node *node,
 			 uint64_t off, uint64_t len, bool *ret_hole)
 {
-	struct bfs_frame *frame = file->array->frame;
+	struct bfs_container *container = file->array->container;
 	uint64_t n, end;
 
 	(void)node;
 	*ret_hole = file->array->has_nd && holes_len(file) == UINT64_MAX;
 	if (file->array->has_nd ||
-	    bfs_frame_chunk_at(frame, off, &n, NULL) != BFS_OK)
+	    bfs_container_chunk_at(container, off, &n, NULL) != BFS_OK)
 		return len;
-	bfs_holes_run(frame, n, ret_hole, &n);
-	if (bfs_frame_chunk_off(frame, n, &end, NULL) != BFS_OK || end <= off)
+	bfs_holes_run(container, n, ret_hole, &n);
+	if (bfs_container_chunk_off(container, n, &end, NULL) != BFS_OK ||
+	    end <= off)
 		return len;
 	return bfs_min(end, len);
 }

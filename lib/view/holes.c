@@ -13,7 +13,7 @@
 
 /* The entries that are looked at, and the run that begins at n. */
 struct walk {
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	uint64_t n;
 	uint64_t from, end;		/* entries of the window */
 	bool same, damaged;
@@ -26,7 +26,7 @@ static bool reads_as_zeros(const struct walk *w, uint64_t n)
 	const uint8_t *p = w->window + (w->same ? 0 : 8 * (n - w->from));
 
 	/* Of a recipe or a proxy they are chunks that are not there. */
-	return !w->damaged && !w->frame->no_blank &&
+	return !w->damaged && !w->container->no_blank &&
 	       bfs_index_decode((int64_t)bfs_le64(p), &span, n, NULL) ==
 		       BFS_OK &&
 	       bfs_kind_is_blank(span.special);
@@ -34,19 +34,20 @@ static bool reads_as_zeros(const struct walk *w, uint64_t n)
 
 static enum bfs_err fill(struct walk *w)
 {
-	uint64_t most = w->frame->n_chunks - w->n, len;
+	uint64_t most = w->container->n_chunks - w->n, len;
 	enum bfs_err err;
 
 	if (w->n < w->end)
 		return BFS_OK;
-	err = bfs_index_window(w->frame->index, w->n, most, w->window, &len,
+	err = bfs_index_window(w->container->index, w->n, most, w->window, &len,
 			       &w->same, NULL);
 	if (bfs_err_passes(err))
 		return err;
 	w->damaged = err != BFS_OK;
 	if (w->damaged)
-		len = bfs_min(most, bfs_index_next_block(w->frame->index,
-							 w->n) - w->n);
+		len = bfs_min(most,
+			      bfs_index_next_block(w->container->index, w->n) -
+				      w->n);
 	w->from = w->n;
 	w->end = w->n + len;
 	return BFS_OK;
@@ -67,22 +68,22 @@ static enum bfs_err next_run(struct walk *w, bool *ret_zero)
 }
 
 /* Bytes of chunks [from, to) where sizes can be known, else 0. */
-static enum bfs_err measure(struct bfs_frame *f, uint64_t from, uint64_t to,
+static enum bfs_err measure(struct bfs_container *f, uint64_t from, uint64_t to,
 			    uint64_t *ret_len)
 {
 	uint64_t begin, end;
-	enum bfs_err err = bfs_frame_chunk_off(f, from, &begin, NULL);
+	enum bfs_err err = bfs_container_chunk_off(f, from, &begin, NULL);
 
 	if (err == BFS_OK)
-		err = bfs_frame_chunk_off(f, to, &end, NULL);
+		err = bfs_container_chunk_off(f, to, &end, NULL);
 	*ret_len = err == BFS_OK ? end - begin : 0;
 	return bfs_err_passes(err) ? err : BFS_OK;
 }
 
 enum bfs_err bfs_holes_count(const struct bfs_array *array, uint64_t *ret_len)
 {
-	struct bfs_frame *f = array->frame;
-	struct walk w = { .frame = f };
+	struct bfs_container *f = array->container;
+	struct walk w = { .container = f };
 	uint64_t holes = 0, n_holes = 0, n_looked = 0;
 
 	while (f->index && w.n < f->n_chunks && n_looked < BFS_HOLES_LOOKED) {
@@ -103,10 +104,10 @@ enum bfs_err bfs_holes_count(const struct bfs_array *array, uint64_t *ret_len)
 	return BFS_OK;
 }
 
-void bfs_holes_run(struct bfs_frame *f, uint64_t n, bool *ret_hole,
+void bfs_holes_run(struct bfs_container *f, uint64_t n, bool *ret_hole,
 		   uint64_t *ret_end)
 {
-	struct walk w = { .frame = f, .n = n };
+	struct walk w = { .container = f, .n = n };
 	bool first = false, zero;
 	uint64_t end = n;
 

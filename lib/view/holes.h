@@ -23,7 +23,7 @@ enum bfs_err bfs_holes_count(const struct bfs_array *array,
 
 /* Whether chunk n is a hole, and the first chunk behind it that is not what
  * n is, or as far as was looked. */
-void bfs_holes_run(struct bfs_frame *frame, uint64_t n, bool *ret_hole,
+void bfs_holes_run(struct bfs_container *container, uint64_t n, bool *ret_hole,
 		   uint64_t *ret_end);
 
 #endif

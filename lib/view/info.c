@@ -31,13 +31,14 @@ static enum bfs_status status_of(enum bfs_err err)
 	return err == BFS_ERR_UNSUPPORTED ? BFS_UNSUPPORTED : BFS_DAMAGED;
 }
 
-static enum bfs_err check_index(struct bfs_frame *frame, struct bfs_diag *why)
+static enum bfs_err check_index(struct bfs_container *container,
+				struct bfs_diag *why)
 {
-	uint64_t n_scan = bfs_min(frame->n_chunks, BFS_SCAN_CHUNKS);
+	uint64_t n_scan = bfs_min(container->n_chunks, BFS_SCAN_CHUNKS);
 
 	for (uint64_t n = 0; n < n_scan; n++) {
 		struct bfs_span span;
-		enum bfs_err err = bfs_frame_span(frame, n, &span, why);
+		enum bfs_err err = bfs_container_span(container, n, &span, why);
 
 		if (err != BFS_OK)
 			return bfs_diag_chunk(why, err, n);
@@ -51,20 +52,20 @@ static enum bfs_err check_sizes(struct bfs_array *array, struct bfs_diag *why)
 {
 	static const struct bfs_stream data = { BFS_STREAM_DATA, 0 };
 
-	if (array->frame->chunksize <= 0 &&
-	    array->frame->n_chunks > BFS_SCAN_CHUNKS)
+	if (array->container->chunksize <= 0 &&
+	    array->container->n_chunks > BFS_SCAN_CHUNKS)
 		return BFS_OK;
 	return bfs_array_ready(array, &data, why);
 }
 
-static bool find_stored(struct bfs_frame *frame, uint64_t *ret_n)
+static bool find_stored(struct bfs_container *container, uint64_t *ret_n)
 {
-	uint64_t n_scan = bfs_min(frame->n_chunks, FIRST_STORED);
+	uint64_t n_scan = bfs_min(container->n_chunks, FIRST_STORED);
 
 	for (uint64_t n = 0; n < n_scan; n++) {
 		struct bfs_span span;
 
-		if (bfs_frame_span(frame, n, &span, NULL) != BFS_OK)
+		if (bfs_container_span(container, n, &span, NULL) != BFS_OK)
 			continue;
 		if (span.special == BFS_CHUNK_BLOCKS) {
 			*ret_n = n;
@@ -75,14 +76,15 @@ static bool find_stored(struct bfs_frame *frame, uint64_t *ret_n)
 }
 
 /* The header of a chunk that has no plan, for its names alone. */
-static void read_head(struct bfs_frame *frame, uint64_t n,
+static void read_head(struct bfs_container *container, uint64_t n,
 		      struct bfs_facts *facts)
 {
 	struct bfs_span span;
 
 	facts->has_head =
-		bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
-		bfs_frame_peek(frame, &span, &facts->head, NULL) == BFS_OK;
+		bfs_container_span(container, n, &span, NULL) == BFS_OK &&
+		bfs_container_peek(container, &span, &facts->head, NULL) ==
+			BFS_OK;
 }
 
 /* A chunk of streams whose codec is missing has a plan all the same. */
@@ -109,11 +111,11 @@ static enum bfs_err check_first(struct bfs_array *array,
 	enum bfs_err err;
 	uint64_t n;
 
-	if (!find_stored(array->frame, &n))
+	if (!find_stored(array->container, &n))
 		return BFS_OK;
 	err = bfs_array_plan(array, n, &chunk, &span, why);
 	if (err != BFS_OK) {
-		read_head(array->frame, n, facts);
+		read_head(array->container, n, facts);
 		return bfs_diag_chunk(why, err, n);
 	}
 	facts->head = chunk->head;
@@ -127,14 +129,14 @@ static enum bfs_err find_facts(struct bfs_array *array,
 			       struct bfs_facts *ret_facts,
 			       struct bfs_diag *diag)
 {
-	struct bfs_frame *frame = array->frame;
-	struct bfs_facts facts = { .status = frame->status,
-				   .why = frame->why };
+	struct bfs_container *container = array->container;
+	struct bfs_facts facts = { .status = container->status,
+				   .why = container->why };
 	struct bfs_diag why = { .chunk = -1 };
-	enum bfs_err err = check_index(frame, &why);
+	enum bfs_err err = check_index(container, &why);
 
 	/* A recipe holds no data that could be wrong. */
-	if (frame->kind == BFS_KIND_EXPRESSION && !bfs_err_passes(err)) {
+	if (container->kind == BFS_KIND_EXPRESSION && !bfs_err_passes(err)) {
 		*ret_facts = facts;
 		return BFS_OK;
 	}
@@ -155,7 +157,7 @@ static enum bfs_err find_facts(struct bfs_array *array,
 		return err;
 	}
 	if (err == BFS_OK)
-		err = bfs_kind_check(frame, &why);
+		err = bfs_kind_check(container, &why);
 	if (facts.status == BFS_GOOD && err != BFS_OK) {
 		facts.status = status_of(err);
 		facts.why = why;
@@ -176,7 +178,7 @@ enum bfs_err bfs_file_judge(struct bfs_file *file,
 	if (!bfs_flag_get(&state->judged)) {
 		err = find_facts(file->array, &facts, diag);
 		if (err == BFS_OK)
-			err = bfs_source_check(file->array->frame->source,
+			err = bfs_source_check(file->array->container->source,
 					       diag);
 		BFS_TRY(bfs_moment_settle(mark, err, diag));
 		pthread_mutex_lock(&file->lock);
@@ -223,34 +225,35 @@ static void put_u64(struct bfs_json *json, const char *key, uint64_t v)
 	bfs_json_u64(json, v);
 }
 
-static void put_sizes(struct bfs_json *json, const struct bfs_frame *frame,
+static void put_sizes(struct bfs_json *json,
+		      const struct bfs_container *container,
 		      const struct bfs_facts *facts)
 {
-	uint32_t blocksize = frame->blocksize;
+	uint32_t blocksize = container->blocksize;
 
 	bfs_json_key(json, "nbytes");
-	if (frame->nbytes_known)
-		bfs_json_u64(json, frame->nbytes);
+	if (container->nbytes_known)
+		bfs_json_u64(json, container->nbytes);
 	else
 		bfs_json_null(json);
-	put_u64(json, "cbytes", frame->cbytes);
+	put_u64(json, "cbytes", container->cbytes);
 	bfs_json_key(json, "ratio");
-	if (frame->nbytes_known && frame->cbytes)
-		bfs_json_double(json, (double)frame->nbytes /
-					      (double)frame->cbytes);
+	if (container->nbytes_known && container->cbytes)
+		bfs_json_double(json, (double)container->nbytes /
+					      (double)container->cbytes);
 	else
 		bfs_json_null(json);
-	put_u64(json, "nchunks", frame->n_chunks);
+	put_u64(json, "nchunks", container->n_chunks);
 	bfs_json_key(json, "chunksize");
-	if (frame->chunksize >= 0)
-		bfs_json_i64(json, frame->chunksize);
+	if (container->chunksize >= 0)
+		bfs_json_i64(json, container->chunksize);
 	else
 		bfs_json_null(json);
 	if (!blocksize && facts->has_head)
 		blocksize = facts->head.blocksize;
 	put_u64(json, "blocksize", blocksize);
-	put_u64(json, "typesize", frame->typesize);
-	if (frame->vlblocks) {
+	put_u64(json, "typesize", container->typesize);
+	if (container->vlblocks) {
 		bfs_json_key(json, "vlblocks");
 		bfs_json_bool(json, true);
 	}
@@ -265,25 +268,26 @@ static bool head_counts(const struct bfs_facts *facts)
 }
 
 /* LZ4 and LZ4HC are one format: there the frame tells more. */
-static const char *codec_name(const struct bfs_frame *frame,
+static const char *codec_name(const struct bfs_container *container,
 			      const struct bfs_facts *facts, char buf[24])
 {
 	const struct bfs_chunk_head *head = &facts->head;
 
-	if (frame->has_defaults &&
+	if (container->has_defaults &&
 	    (!head_counts(facts) ||
-	     (head->codec_format == 1 && frame->codec == 2)))
-		return bfs_codec_code_name(frame->codec, buf);
+	     (head->codec_format == 1 && container->codec == 2)))
+		return bfs_codec_code_name(container->codec, buf);
 	if (!facts->has_head)
 		return NULL;
 	return bfs_codec_format_name(head->codec_format, head->codec_id, buf);
 }
 
-static void put_codec(struct bfs_json *json, const struct bfs_frame *frame,
+static void put_codec(struct bfs_json *json,
+		      const struct bfs_container *container,
 		      const struct bfs_facts *facts)
 {
 	char buf[24];
-	const char *name = codec_name(frame, facts, buf);
+	const char *name = codec_name(container, facts, buf);
 
 	bfs_json_key(json, "codec");
 	if (name)
@@ -291,20 +295,21 @@ static void put_codec(struct bfs_json *json, const struct bfs_frame *frame,
 	else
 		bfs_json_null(json);
 	bfs_json_key(json, "clevel");
-	if (frame->has_defaults)
-		bfs_json_u64(json, frame->clevel);
+	if (container->has_defaults)
+		bfs_json_u64(json, container->clevel);
 	else
 		bfs_json_null(json);
 }
 
-static void put_filters(struct bfs_json *json, const struct bfs_frame *frame,
+static void put_filters(struct bfs_json *json,
+			const struct bfs_container *container,
 			const struct bfs_facts *facts)
 {
 	bool of_head = head_counts(facts) ||
-		       (!frame->has_defaults && facts->has_head);
-	const uint8_t *ids = of_head ? facts->head.filters : frame->filters;
-	const uint8_t *metas = of_head ? facts->head.filters_meta
-				       : frame->filters_meta;
+		       (!container->has_defaults && facts->has_head);
+	const uint8_t *ids = of_head ? facts->head.filters : container->filters;
+	const uint8_t *metas =
+		of_head ? facts->head.filters_meta : container->filters_meta;
 	bool any_meta = false;
 	char buf[24];
 
@@ -397,11 +402,11 @@ static enum bfs_err put_size(struct bfs_json *json, struct bfs_file *file,
 	enum bfs_err err = BFS_ERR_LIMIT;
 	uint64_t len;
 
-	if (file->array->frame->is_store ||
-	    file->array->frame->kind == BFS_KIND_EXPRESSION)
+	if (file->array->container->is_store ||
+	    file->array->container->kind == BFS_KIND_EXPRESSION)
 		return BFS_OK;
-	if (file->array->frame->chunksize > 0 ||
-	    file->array->frame->n_chunks <= BFS_SCAN_CHUNKS)
+	if (file->array->container->chunksize > 0 ||
+	    file->array->container->n_chunks <= BFS_SCAN_CHUNKS)
 		err = bfs_array_len(file->array, &data, &len, diag);
 	if (bfs_err_passes(err))
 		return err;
@@ -413,18 +418,19 @@ static enum bfs_err put_size(struct bfs_json *json, struct bfs_file *file,
 	return BFS_OK;
 }
 
-static void put_fetched(struct bfs_json *json, const struct bfs_frame *frame)
+static void put_fetched(struct bfs_json *json,
+			const struct bfs_container *container)
 {
-	if (frame->kind != BFS_KIND_PROXY)
+	if (container->kind != BFS_KIND_PROXY)
 		return;
-	put_u64(json, "fetched", frame->n_fetched);
-	put_u64(json, "chunks", frame->n_chunks);
+	put_u64(json, "fetched", container->n_fetched);
+	put_u64(json, "chunks", container->n_chunks);
 }
 
 static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 			      size_t *ret_len, struct bfs_diag *diag)
 {
-	const struct bfs_frame *frame = file->array->frame;
+	const struct bfs_container *container = file->array->container;
 	const struct bfs_facts *facts;
 	struct bfs_json json;
 	enum bfs_err err;
@@ -434,28 +440,28 @@ static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 	bfs_json_object(&json);
 	put_u64(&json, "schema", 1);
 	bfs_json_key(&json, "format");
-	bfs_json_string(&json, frame->format);
-	if (frame->format_detail[0]) {
+	bfs_json_string(&json, container->format);
+	if (container->format_detail[0]) {
 		bfs_json_key(&json, "format_detail");
-		bfs_json_string(&json, frame->format_detail);
+		bfs_json_string(&json, container->format_detail);
 	}
 	bfs_json_key(&json, "kind");
-	bfs_json_string(&json, bfs_kind_name(frame->kind));
+	bfs_json_string(&json, bfs_kind_name(container->kind));
 	put_status(&json, facts);
-	put_fetched(&json, frame);
+	put_fetched(&json, container);
 	err = put_size(&json, file, diag);
 	if (err != BFS_OK) {
 		bfs_json_release(&json);
 		return err;
 	}
-	put_sizes(&json, frame, facts);
-	put_codec(&json, frame, facts);
-	put_filters(&json, frame, facts);
-	put_array(&json, &frame->array);
+	put_sizes(&json, container, facts);
+	put_codec(&json, container, facts);
+	put_filters(&json, container, facts);
+	put_array(&json, &container->array);
 	if (shows_zarr(file))
 		bfs_zarr_note(file, &json);
-	put_u64(&json, "metalayers", frame->n_metas);
-	put_u64(&json, "vlmetalayers", frame->n_vlmetas);
+	put_u64(&json, "metalayers", container->n_metas);
+	put_u64(&json, "vlmetalayers", container->n_vlmetas);
 	bfs_json_object_end(&json);
 	err = bfs_json_finish(&json, ret_text, ret_len);
 	bfs_json_release(&json);

@@ -194,7 +194,7 @@ static void add_sum(struct sum *sum, const struct sum *other)
 }
 
 /* Chunks of a cell, all of them or as many as it may, evenly apart. */
-static enum bfs_err look_at_cell(struct bfs_frame *frame,
+static enum bfs_err look_at_cell(struct bfs_container *container,
 				 const struct layout *l, unsigned cell,
 				 struct sum *ret_sum, struct bfs_diag *diag)
 {
@@ -208,7 +208,8 @@ static enum bfs_err look_at_cell(struct bfs_frame *frame,
 			      i * (n % n_looks) / n_looks;
 		struct bfs_chunk_facts facts;
 
-		BFS_TRY(bfs_chunk_find_facts(frame, first + at, &facts, diag));
+		BFS_TRY(bfs_chunk_find_facts(container, first + at, &facts,
+					     diag));
 		add_chunk(&sum, &facts);
 	}
 	*ret_sum = sum;
@@ -296,34 +297,35 @@ static void put_size(struct text *text, uint64_t n)
 		    units[unit]);
 }
 
-static void put_title(struct text *text, const struct bfs_frame *frame)
+static void put_title(struct text *text, const struct bfs_container *container)
 {
-	put(text, "%" PRIu64 " chunk%s", frame->n_chunks,
-	    frame->n_chunks == 1 ? "" : "s");
-	if (frame->nbytes_known) {
+	put(text, "%" PRIu64 " chunk%s", container->n_chunks,
+	    container->n_chunks == 1 ? "" : "s");
+	if (container->nbytes_known) {
 		put(text, ", ");
-		put_size(text, frame->nbytes);
+		put_size(text, container->nbytes);
 	}
 	put(text, " in ");
-	put_size(text, frame->cbytes);
-	if (frame->nbytes_known && frame->cbytes) {
-		uint64_t tenths = (uint64_t)(10 * ((double)frame->nbytes /
-						   (double)frame->cbytes));
+	put_size(text, container->cbytes);
+	if (container->nbytes_known && container->cbytes) {
+		uint64_t tenths = (uint64_t)(10 * ((double)container->nbytes /
+						   (double)container->cbytes));
 
 		put(text, ": %" PRIu64 ".%" PRIu64 "x", tenths / 10,
 		    tenths % 10);
 	}
 }
 
-static void put_pipeline(struct text *text, const struct bfs_frame *frame)
+static void put_pipeline(struct text *text,
+			 const struct bfs_container *container)
 {
 	char name[24];
 
-	put(text, ", %s", bfs_codec_code_name(frame->codec, name));
+	put(text, ", %s", bfs_codec_code_name(container->codec, name));
 	for (size_t i = 0; i < BFS_N_FILTER_SLOTS; i++)
-		if (frame->filters[i])
-			put(text, ", %s", bfs_filter_name(frame->filters[i],
-							  name));
+		if (container->filters[i])
+			put(text, ", %s",
+			    bfs_filter_name(container->filters[i], name));
 }
 
 static void put_shape(struct text *text, const struct bfs_array_meta *array)
@@ -336,26 +338,26 @@ static void put_shape(struct text *text, const struct bfs_array_meta *array)
 }
 
 /* What the frame is, then what the picture leaves out. */
-static void put_facts(struct text *text, const struct bfs_frame *frame,
+static void put_facts(struct text *text, const struct bfs_container *container,
 		      const struct layout *l, const struct sum *all)
 {
-	put(text, "%s", frame->format);
-	if (frame->has_defaults)
-		put_pipeline(text, frame);
-	if (frame->array.present)
-		put_shape(text, &frame->array);
-	if (frame->status == BFS_DAMAGED)
+	put(text, "%s", container->format);
+	if (container->has_defaults)
+		put_pipeline(text, container);
+	if (container->array.present)
+		put_shape(text, &container->array);
+	if (container->status == BFS_DAMAGED)
 		put(text, ", damaged");
 	put(text, "</text>\n<text x=\"12\" y=\"64\">");
-	if (!frame->n_chunks)
+	if (!container->n_chunks)
 		put(text, "no chunks");
 	else if (l->per_cell == 1)
 		put(text, "a cell for each chunk");
 	else
 		put(text, "a cell for %" PRIu64 " chunks each", l->per_cell);
-	if (all->n_looked < frame->n_chunks)
+	if (all->n_looked < container->n_chunks)
 		put(text, "; sampled: %" PRIu64 " of %" PRIu64 " looked at",
-		    all->n_looked, frame->n_chunks);
+		    all->n_looked, container->n_chunks);
 }
 
 /* One entry of the legend; the text begins behind the swatch. */
@@ -394,20 +396,20 @@ static void put_labels(struct text *text, const struct layout *l)
 	put(text, "</g>\n");
 }
 
-static void put_head(struct text *text, const struct bfs_frame *frame,
+static void put_head(struct text *text, const struct bfs_container *container,
 		     const struct layout *l, const struct sum *all)
 {
 	put(text, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" "
 	    "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" "
 	    "font-family=\"sans-serif\" font-size=\"13\">\n"
 	    "<title>map of chunks: ", WIDTH, l->height, WIDTH, l->height);
-	put_title(text, frame);
+	put_title(text, container);
 	put(text, "</title>\n%s<path d=\"M0 0h%uv%uH0z\" fill=\"#fff\"/>\n"
 	    "<text x=\"12\" y=\"24\" font-size=\"17\">", patterns, WIDTH,
 	    l->height);
-	put_title(text, frame);
+	put_title(text, container);
 	put(text, "</text>\n<text x=\"12\" y=\"44\">");
-	put_facts(text, frame, l, all);
+	put_facts(text, container, l, all);
 	put(text, "</text>\n");
 	put_legend(text, all);
 	put_labels(text, l);
@@ -417,8 +419,9 @@ static void put_head(struct text *text, const struct bfs_frame *frame,
 /* ---- the whole ------------------------------------------------------- */
 
 /* The cells come first, as the head counts what is in them. */
-static enum bfs_err fill_map(struct bfs_frame *frame, const struct layout *l,
-			     char *buf, size_t len, struct bfs_diag *diag)
+static enum bfs_err fill_map(struct bfs_container *container,
+			     const struct layout *l, char *buf, size_t len,
+			     struct bfs_diag *diag)
 {
 	struct text head = { .buf = buf, .cap = HEAD_LEN };
 	struct text cells = { .buf = buf, .len = HEAD_LEN, .cap = len + 1 };
@@ -427,30 +430,30 @@ static enum bfs_err fill_map(struct bfs_frame *frame, const struct layout *l,
 	for (unsigned i = 0; i < l->n_cells; i++) {
 		struct sum sum;
 
-		BFS_TRY(look_at_cell(frame, l, i, &sum, diag));
+		BFS_TRY(look_at_cell(container, l, i, &sum, diag));
 		put_cell(&cells, l, i, &sum);
 		add_sum(&all, &sum);
 	}
 	put(&cells, TAIL);
-	put_head(&head, frame, l, &all);
+	put_head(&head, container, l, &all);
 	if (head.full || cells.full || cells.len != len)
 		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
 				"the map does not fit its size");
-	return bfs_source_check(frame->source, diag);
+	return bfs_source_check(container->source, diag);
 }
 
 static enum bfs_err make_map(struct bfs_file *file, char **ret_text,
 			     size_t *ret_len, struct bfs_diag *diag)
 {
-	struct bfs_frame *frame = file->array->frame;
-	struct layout l = make_layout(frame->n_chunks);
+	struct bfs_container *container = file->array->container;
+	struct layout l = make_layout(container->n_chunks);
 	size_t len = whole_len(&l);
 	char *buf = bfs_alloc(len + 1);
 	enum bfs_err err;
 
 	if (!buf)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for a map");
-	err = fill_map(frame, &l, buf, len, diag);
+	err = fill_map(container, &l, buf, len, diag);
 	if (err != BFS_OK) {
 		bfs_free(buf);
 		return err;
@@ -470,7 +473,7 @@ static size_t map_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 static void map_stat(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr)
 {
-	struct layout l = make_layout(file->array->frame->n_chunks);
+	struct layout l = make_layout(file->array->container->n_chunks);
 
 	(void)node;
 	bfs_text_stat(whole_len(&l), ret_attr);

@@ -23,7 +23,7 @@ enum { UNSEEN, PLAIN, FRAME };
 static const struct bfs_name_node *find_node(const struct bfs_file *file,
 					     const struct bfs_node *node)
 {
-	const struct bfs_nametree *tree = file->array->frame->tree;
+	const struct bfs_nametree *tree = file->array->container->tree;
 
 	if (!tree || node->index >= tree->n)
 		return NULL;
@@ -35,8 +35,9 @@ static struct bfs_member *find_member(const struct bfs_file *file,
 {
 	const struct bfs_name_node *at = find_node(file, node);
 
-	return at && at->member >= 0 ?
-		&file->array->frame->members[at->member] : NULL;
+	return at && at->member >= 0
+		       ? &file->array->container->members[at->member]
+		       : NULL;
 }
 
 enum bfs_err bfs_member_source(struct bfs_file *file,
@@ -58,7 +59,7 @@ enum bfs_err bfs_member_source(struct bfs_file *file,
 	if (m->decoded)
 		return bfs_array_as_source(file->array, &joined, m->off,
 					   m->len, ret_source, diag);
-	return bfs_source_window(file->array->frame->source, m->off, m->len,
+	return bfs_source_window(file->array->container->source, m->off, m->len,
 				 ret_source, diag);
 }
 
@@ -91,7 +92,7 @@ bool bfs_member_is_frame(struct bfs_file *file, const struct bfs_node *node)
 static size_t members_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
 	/* Members of a plain store are listed by root_node instead. */
-	if (!file->array->frame->tree || file->array->frame->is_store)
+	if (!file->array->container->tree || file->array->container->is_store)
 		return 0;
 	ret_roots[0] = (struct bfs_root){ "tree", KIND_NODE };
 	return 1;
@@ -101,7 +102,7 @@ static bool members_lookup(struct bfs_file *file, const struct bfs_node *dir,
 			   const char *name, size_t name_len,
 			   struct bfs_node *ret_node)
 {
-	const struct bfs_nametree *tree = file->array->frame->tree;
+	const struct bfs_nametree *tree = file->array->container->tree;
 	uint32_t found;
 
 	if (!find_node(file, dir) ||
@@ -116,7 +117,7 @@ static bool members_lookup(struct bfs_file *file, const struct bfs_node *dir,
 static bool members_list(struct bfs_file *file, const struct bfs_node *dir,
 			 uint64_t pos, char *name, struct bfs_node *ret_node)
 {
-	const struct bfs_nametree *tree = file->array->frame->tree;
+	const struct bfs_nametree *tree = file->array->container->tree;
 	const struct bfs_name_node *at = find_node(file, dir);
 
 	if (!at || pos >= at->n_children)

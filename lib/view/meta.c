@@ -54,11 +54,12 @@ struct layer {
 static bool find_layer(const struct bfs_file *file, bool fixed, uint64_t index,
 		       struct layer *ret_layer)
 {
-	const struct bfs_frame *frame = file->array->frame;
+	const struct bfs_container *container = file->array->container;
 
-	if (index >= (fixed ? frame->n_metas : frame->n_vlmetas))
+	if (index >= (fixed ? container->n_metas : container->n_vlmetas))
 		return false;
-	ret_layer->meta = (fixed ? frame->metas : frame->vlmetas) + index;
+	ret_layer->meta =
+		(fixed ? container->metas : container->vlmetas) + index;
 	ret_layer->fixed = fixed;
 	ret_layer->index = (size_t)index;
 	return true;
@@ -474,14 +475,14 @@ static bool meta_lookup(struct bfs_file *file, const struct bfs_node *dir,
 			struct bfs_node *ret_node)
 {
 	const struct bfs_file_state *state = bfs_file_state(file);
-	const struct bfs_frame *frame = file->array->frame;
+	const struct bfs_container *container = file->array->container;
 	bool fixed = dir->kind == KIND_META_DIR;
 	size_t index;
 
 	if (!is_folder(dir) ||
 	    !bfs_name_find(fixed ? state->meta_order : state->vlmeta_order,
-			   fixed ? frame->n_metas : frame->n_vlmetas, name,
-			   name_len, &index))
+			   fixed ? container->n_metas : container->n_vlmetas,
+			   name, name_len, &index))
 		return false;
 	*ret_node = child(dir, index);
 	return true;

@@ -172,16 +172,16 @@ static enum bfs_err open_child(struct bfs_tree *tree, struct bfs_file *parent,
 			       struct bfs_diag *diag)
 {
 	struct bfs_source *source;
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	struct bfs_array *array;
 	const char *name;
 	enum bfs_err err;
 
 	BFS_TRY(bfs_member_source(parent, node, &source, &name, diag));
-	err = bfs_frame_open(source, name, NULL, &frame, diag);
+	err = bfs_container_open(source, name, NULL, &container, diag);
 	bfs_source_unref(source);
 	BFS_TRY(err);
-	BFS_TRY(bfs_array_open(tree->engine, frame, &array, diag));
+	BFS_TRY(bfs_array_open(tree->engine, container, &array, diag));
 	return bfs_file_new(array, tree->views, ret_file, diag);
 }
 

@@ -34,7 +34,7 @@ static bool is_object(const char *text, size_t len)
 enum bfs_err bfs_file_check_items(const struct bfs_file *file,
 				  struct bfs_diag *diag)
 {
-	const struct bfs_array_meta *meta = &file->array->frame->array;
+	const struct bfs_array_meta *meta = &file->array->container->array;
 	struct bfs_dtype dtype;
 	uint64_t itemsize;
 	enum bfs_err err;
@@ -58,8 +58,8 @@ enum bfs_err bfs_file_check_items(const struct bfs_file *file,
 static enum bfs_err make_header(struct bfs_file *file, char **ret_text,
 				size_t *ret_len, struct bfs_diag *diag)
 {
-	const struct bfs_frame *frame = file->array->frame;
-	const struct bfs_array_meta *meta = &frame->array;
+	const struct bfs_container *container = file->array->container;
+	const struct bfs_array_meta *meta = &container->array;
 	uint64_t shape[BFS_MAX_DIM] = { 0 };
 	uint8_t *header;
 
@@ -70,9 +70,9 @@ static enum bfs_err make_header(struct bfs_file *file, char **ret_text,
 					"a shape below zero");
 		shape[i] = (uint64_t)meta->shape[i];
 	}
-	BFS_TRY(bfs_npy_header(meta->dtype, meta->dtype_len, frame->typesize,
-			       meta->ndim, shape, meta->fortran, &header,
-			       ret_len, diag));
+	BFS_TRY(bfs_npy_header(meta->dtype, meta->dtype_len,
+			       container->typesize, meta->ndim, shape,
+			       meta->fortran, &header, ret_len, diag));
 	*ret_text = (char *)header;
 	return BFS_OK;
 }
@@ -86,10 +86,10 @@ static enum bfs_err get_header(struct bfs_file *file, const char **ret_header,
 
 bool bfs_file_is_array(const struct bfs_file *file)
 {
-	const struct bfs_array_meta *meta = &file->array->frame->array;
+	const struct bfs_array_meta *meta = &file->array->container->array;
 
 	return meta->present && meta->ndim <= BFS_MAX_DIM &&
-	       file->array->frame->kind != BFS_KIND_EXPRESSION &&
+	       file->array->container->kind != BFS_KIND_EXPRESSION &&
 	       (file->array->has_nd || meta->linear);
 }
 

@@ -46,7 +46,7 @@ bool bfs_per_chunk_lookup(struct bfs_file *file, const struct bfs_node *dir,
 	uint64_t n;
 
 	if (!bfs_number_parse(name, name_len, &n) ||
-	    n >= file->array->frame->n_chunks)
+	    n >= file->array->container->n_chunks)
 		return false;
 	*ret_node = (struct bfs_node){ dir->view, kind, n };
 	return true;
@@ -56,19 +56,19 @@ bool bfs_per_chunk_list(struct bfs_file *file, const struct bfs_node *dir,
 			uint16_t kind, uint64_t pos, char *name,
 			struct bfs_node *ret_node)
 {
-	if (pos >= file->array->frame->n_chunks)
+	if (pos >= file->array->container->n_chunks)
 		return false;
 	*ret_node = (struct bfs_node){ dir->view, kind, pos };
 	bfs_number_name(pos, name);
 	return true;
 }
 
-bool bfs_chunk_is_hole(struct bfs_frame *frame, uint64_t n)
+bool bfs_chunk_is_hole(struct bfs_container *container, uint64_t n)
 {
 	struct bfs_span span;
 
-	return !frame->no_blank &&
-	       bfs_frame_span(frame, n, &span, NULL) == BFS_OK &&
+	return !container->no_blank &&
+	       bfs_container_span(container, n, &span, NULL) == BFS_OK &&
 	       bfs_kind_is_blank(span.special);
 }
 

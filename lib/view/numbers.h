@@ -27,7 +27,7 @@ bool bfs_per_chunk_list(struct bfs_file *file, const struct bfs_node *dir,
 			struct bfs_node *ret_node);
 
 /* Whether the index says that chunk n reads as zeros; damage does not. */
-bool bfs_chunk_is_hole(struct bfs_frame *frame, uint64_t n);
+bool bfs_chunk_is_hole(struct bfs_container *container, uint64_t n);
 
 /* The attributes of a file that is one stream; a length that cannot be known
  * is 0. */

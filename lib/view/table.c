@@ -125,13 +125,13 @@ static void make_names(char *line)
 	put_fields(field, line);
 }
 
-static enum bfs_err make_line(struct bfs_frame *frame, uint64_t n, char *line,
-			      struct bfs_diag *diag)
+static enum bfs_err make_line(struct bfs_container *container, uint64_t n,
+			      char *line, struct bfs_diag *diag)
 {
 	char field[N_FIELDS][FIELD + 1];
 	struct bfs_chunk_facts facts;
 
-	BFS_TRY(bfs_chunk_find_facts(frame, n, &facts, diag));
+	BFS_TRY(bfs_chunk_find_facts(container, n, &facts, diag));
 	for (size_t i = 0; i < N_FIELDS; i++)
 		strcpy(field[i], "-");
 	set_u64(field[NUMBER], n);
@@ -144,7 +144,7 @@ static enum bfs_err table_fill(struct bfs_file *file,
 			       const struct bfs_node *node, uint64_t off,
 			       uint8_t *buf, size_t len, struct bfs_diag *diag)
 {
-	struct bfs_frame *frame = file->array->frame;
+	struct bfs_container *container = file->array->container;
 	size_t done = 0;
 
 	(void)node;
@@ -156,12 +156,12 @@ static enum bfs_err table_fill(struct bfs_file *file,
 		if (n == 0)
 			make_names(line);
 		else
-			BFS_TRY(make_line(frame, n - 1, line, diag));
+			BFS_TRY(make_line(container, n - 1, line, diag));
 		part = (size_t)bfs_min(len - done, LINE - in);
 		memcpy(buf + done, line + in, part);
 		done += part;
 	}
-	return bfs_source_check(frame->source, diag);
+	return bfs_source_check(container->source, diag);
 }
 
 static size_t table_roots(struct bfs_file *file, struct bfs_root *ret_roots)
@@ -174,7 +174,7 @@ static size_t table_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 static void table_stat(struct bfs_file *file, const struct bfs_node *node,
 		       struct bfs_attr *ret_attr)
 {
-	uint64_t n = file->array->frame->n_chunks;
+	uint64_t n = file->array->container->n_chunks;
 
 	(void)node;
 	if (n > MAX_CHUNKS)
@@ -188,7 +188,7 @@ static enum bfs_err table_open(struct bfs_file *file,
 			       struct bfs_diag *diag)
 {
 	(void)node;
-	if (file->array->frame->n_chunks <= MAX_CHUNKS)
+	if (file->array->container->n_chunks <= MAX_CHUNKS)
 		return BFS_OK;
 	return bfs_fail(diag, BFS_ERR_LIMIT, 0,
 			"more chunks than a table has lines for");

@@ -224,19 +224,19 @@ static void free_names(char **names, size_t n)
 void bfs_file_free(struct bfs_file *file)
 {
 	struct bfs_file_state *state;
-	const struct bfs_frame *frame;
+	const struct bfs_container *container;
 
 	if (!file)
 		return;
 	state = bfs_file_state(file);
-	frame = file->array->frame;
+	container = file->array->container;
 	for (size_t i = 0; i < BFS_N_TEXTS; i++)
 		bfs_free(file->texts[i].buf);
 	bfs_zarr_free(state->zarr);
 	bfs_free(state->meta_order);
 	bfs_free(state->vlmeta_order);
-	free_names(file->meta_names, frame->n_metas);
-	free_names(file->vlmeta_names, frame->n_vlmetas);
+	free_names(file->meta_names, container->n_metas);
+	free_names(file->vlmeta_names, container->n_vlmetas);
 	pthread_mutex_destroy(&file->lock);
 	bfs_array_close(file->array);
 	bfs_free(state);
@@ -245,11 +245,11 @@ void bfs_file_free(struct bfs_file *file)
 static enum bfs_err fill_file(struct bfs_file_state *state)
 {
 	struct bfs_file *file = &state->file;
-	const struct bfs_frame *frame = file->array->frame;
+	const struct bfs_container *container = file->array->container;
 
-	BFS_TRY(name_all(frame->metas, frame->n_metas, &file->meta_names,
-			 &state->meta_order));
-	BFS_TRY(name_all(frame->vlmetas, frame->n_vlmetas,
+	BFS_TRY(name_all(container->metas, container->n_metas,
+			 &file->meta_names, &state->meta_order));
+	BFS_TRY(name_all(container->vlmetas, container->n_vlmetas,
 			 &file->vlmeta_names, &state->vlmeta_order));
 	return BFS_OK;
 }
@@ -305,7 +305,7 @@ enum bfs_err bfs_text_keep(struct bfs_file *file, struct bfs_text *text,
 	if (err != BFS_OK)
 		buf = NULL;
 	if (err == BFS_OK)
-		err = bfs_source_check(file->array->frame->source, why);
+		err = bfs_source_check(file->array->container->source, why);
 	err = bfs_moment_settle(mark, err, why);
 	if (bfs_err_passes(err)) {
 		bfs_free(buf);
@@ -365,7 +365,7 @@ void bfs_text_stat(size_t len, struct bfs_attr *ret_attr)
 
 uint32_t bfs_file_blksize(const struct bfs_file *file)
 {
-	uint32_t want = file->array->frame->blocksize;
+	uint32_t want = file->array->container->blocksize;
 	uint32_t size = 4096;
 
 	if (!want)
@@ -394,7 +394,7 @@ static const struct bfs_view *find_row(const struct bfs_file *file,
  * and the facts about it apply. */
 static bool fits_store(const struct bfs_file *file, size_t i)
 {
-	return !file->array->frame->is_store || bfs_views[i]->in_stores;
+	return !file->array->container->is_store || bfs_views[i]->in_stores;
 }
 
 /* How many entries of its own the frame's directory has. */
@@ -425,7 +425,7 @@ static bool find_member(struct bfs_file *file, const char *name,
 	static const char twin[] = INFO_NAME "%~2";
 	struct bfs_node root = members_root();
 
-	if (!file->array->frame->is_store)
+	if (!file->array->container->is_store)
 		return false;
 	if (name_len == strlen(twin) && !memcmp(name, twin, name_len) &&
 	    bfs_view_members.lookup(file, &root, INFO_NAME, strlen(INFO_NAME),
@@ -440,7 +440,7 @@ static bool list_member(struct bfs_file *file, uint64_t pos, char *name,
 	struct bfs_node root = members_root();
 	uint64_t n = count_roots(file);
 
-	if (!file->array->frame->is_store || pos < n ||
+	if (!file->array->container->is_store || pos < n ||
 	    !bfs_view_members.list(file, &root, pos - n, name, ret_node))
 		return false;
 	if (!strcmp(name, INFO_NAME))
@@ -514,7 +514,7 @@ bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
  * per chunk come in few and large ones. */
 static uint32_t listing_len(const struct bfs_file *file)
 {
-	uint64_t n = file->array->frame->n_chunks;
+	uint64_t n = file->array->container->n_chunks;
 	uint32_t len = 4096;
 
 	while (len < LISTING_MAX && len / LISTING_ENTRY < n)

@@ -125,8 +125,9 @@ static size_t chunk_value(struct bfs_file *file, uint64_t n, char *value)
 	size_t len = 0;
 	char *text;
 
-	if (bfs_chunk_find_facts(file->array->frame, n, &facts, NULL) !=
-	    BFS_OK || !facts.placed || !facts.has_len ||
+	if (bfs_chunk_find_facts(file->array->container, n, &facts, NULL) !=
+		    BFS_OK ||
+	    !facts.placed || !facts.has_len ||
 	    (facts.stored && !facts.has_head))
 		return 0;
 	bfs_json_init(&json, BFS_XATTR_MAX);

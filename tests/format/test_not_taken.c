@@ -32,10 +32,10 @@ static const char *const names[] = {
 
 #define N_NAMES (sizeof(names) / sizeof(*names))
 
-static const struct bfs_container *probe(const void *p, size_t len,
-					 const char *name)
+static const struct bfs_format *probe(const void *p, size_t len,
+				      const char *name)
 {
-	const struct bfs_container *found;
+	const struct bfs_format *found;
 	struct bfs_source *source;
 
 	assert_int_equal(bfs_source_memory(p, len, false, &source, NULL),
@@ -48,7 +48,7 @@ static const struct bfs_container *probe(const void *p, size_t len,
 static void expect_not_taken(const void *p, size_t len, const char *what)
 {
 	for (size_t i = 0; i < N_NAMES; i++) {
-		const struct bfs_container *found = probe(p, len, names[i]);
+		const struct bfs_format *found = probe(p, len, names[i]);
 
 		if (found)
 			fail_msg("%s is taken for %s under %s", what,
@@ -199,7 +199,7 @@ static void random_bytes_are_not_taken(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 100000; i++) {
-		const struct bfs_container *found;
+		const struct bfs_format *found;
 
 		for (unsigned k = 0; k < 8; k++)
 			words[k] = draw(&seed);
@@ -219,7 +219,7 @@ static void random_small_numbers_are_not_taken(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 100000; i++) {
 		size_t len = 16 + draw(&seed) % (sizeof(bytes) - 16);
-		const struct bfs_container *found;
+		const struct bfs_format *found;
 
 		for (size_t k = 0; k < len; k++)
 			bytes[k] = draw(&seed) % 4 ? 0 :

@@ -44,7 +44,7 @@ struct pair {
 	uint8_t *file;
 	size_t len;
 	struct bfs_source *source;
-	struct bfs_frame *frame;	/* NULL: would not open */
+	struct bfs_container *container; /* NULL: would not open */
 	struct oracle_frame oracle;
 	enum oracle_verdict oracle_open;
 	char why[ORACLE_ERR];
@@ -140,16 +140,16 @@ static struct answer read_plan(struct bfs_chunk *chunk,
 	return a;
 }
 
-static struct answer lib_chunk(struct bfs_frame *f, uint64_t n)
+static struct answer lib_chunk(struct bfs_container *f, uint64_t n)
 {
 	struct bfs_diag diag = { 0 };
 	struct bfs_chunk *chunk = NULL;
 	struct bfs_span span;
 	uint32_t len;
-	enum bfs_err err = bfs_frame_span(f, n, &span, &diag);
+	enum bfs_err err = bfs_container_span(f, n, &span, &diag);
 
 	if (err == BFS_OK && span.special != BFS_CHUNK_BLOCKS) {
-		err = bfs_frame_chunk_len(f, n, &len, &diag);
+		err = bfs_container_chunk_len(f, n, &len, &diag);
 		if (err == BFS_OK)
 			err = bfs_chunk_special(span.special, len, f->typesize,
 						f->blocksize, &chunk, &diag);
@@ -172,7 +172,8 @@ static struct answer oracle_chunk_of(const struct pair *p, uint64_t n)
 }
 
 /* Bytes [off, off + len) of the chunks joined, one chunk after the other. */
-static struct answer lib_range(struct bfs_frame *f, uint64_t off, uint64_t len)
+static struct answer lib_range(struct bfs_container *f, uint64_t off,
+			       uint64_t len)
 {
 	struct answer a = { 0 };
 	uint64_t end, n = 0;
@@ -185,7 +186,7 @@ static struct answer lib_range(struct bfs_frame *f, uint64_t off, uint64_t len)
 	if (end - off > DECODE_MAX)
 		return refusal(BFS_ERR_LIMIT, "too big for a test");
 	a.data = decode_alloc((size_t)(end - off));
-	if (end > off && bfs_frame_chunk_at(f, off, &n, &diag) != BFS_OK) {
+	if (end > off && bfs_container_chunk_at(f, off, &n, &diag) != BFS_OK) {
 		free(a.data);
 		return refusal(diag.err, diag.text);
 	}
@@ -194,7 +195,8 @@ static struct answer lib_range(struct bfs_frame *f, uint64_t off, uint64_t len)
 		uint64_t begin = 0, skip, take;
 
 		if (chunk.err == BFS_OK)
-			chunk.err = bfs_frame_chunk_off(f, n, &begin, &diag);
+			chunk.err =
+				bfs_container_chunk_off(f, n, &begin, &diag);
 		if (chunk.err != BFS_OK) {
 			free(a.data);
 			return chunk;
@@ -209,7 +211,7 @@ static struct answer lib_range(struct bfs_frame *f, uint64_t off, uint64_t len)
 	return a;
 }
 
-static struct answer lib_meta(struct bfs_frame *f, const struct bfs_meta *m)
+static struct answer lib_meta(struct bfs_container *f, const struct bfs_meta *m)
 {
 	struct bfs_diag diag = { 0 };
 	struct answer a = { 0 };
@@ -245,21 +247,22 @@ static void open_pair(const char *dir, const char *path, struct pair *p)
 	p->file = manifest_file(dir, path, &p->len);
 	assert_int_equal(bfs_source_memory(p->file, p->len, false, &p->source,
 					   NULL), BFS_OK);
-	if (bfs_frame_open(p->source, path, NULL, &p->frame, &diag) != BFS_OK)
-		p->frame = NULL;
+	if (bfs_container_open(p->source, path, NULL, &p->container, &diag) !=
+	    BFS_OK)
+		p->container = NULL;
 	p->oracle_open = oracle_frame_open(p->file, p->len, &p->oracle,
 					   p->why);
 }
 
 static void close_pair(struct pair *p)
 {
-	bfs_frame_close(p->frame);
+	bfs_container_close(p->container);
 	bfs_source_unref(p->source);
 	oracle_frame_release(&p->oracle);
 	free(p->file);
 }
 
-static bool lib_array_fits(struct bfs_frame *f)
+static bool lib_array_fits(struct bfs_container *f)
 {
 	struct bfs_nd nd;
 
@@ -271,26 +274,27 @@ static bool lib_array_fits(struct bfs_frame *f)
 }
 
 /* Whether anything about the frame itself is wrong. */
-static bool lib_blames(struct bfs_frame *f)
+static bool lib_blames(struct bfs_container *f)
 {
 	uint64_t end;
 
 	return f->status != BFS_GOOD ||
 	       (f->chunksize == 0 &&
-		bfs_frame_chunk_off(f, f->n_chunks, &end, NULL) != BFS_OK);
+		bfs_container_chunk_off(f, f->n_chunks, &end, NULL) != BFS_OK);
 }
 
 static void compare_metas(const struct pair *p, bool vl)
 {
-	const struct bfs_meta *lib = vl ? p->frame->vlmetas : p->frame->metas;
+	const struct bfs_meta *lib =
+		vl ? p->container->vlmetas : p->container->metas;
 	const struct oracle_meta *own = vl ? p->oracle.vlmetas :
 					     p->oracle.metas;
-	size_t n = vl ? p->frame->n_vlmetas : p->frame->n_metas;
+	size_t n = vl ? p->container->n_vlmetas : p->container->n_metas;
 
 	if (n != (vl ? p->oracle.n_vlmetas : p->oracle.n_metas))
 		fail_msg("%s: %zu metalayers", p->path, n);
 	for (size_t i = 0; i < n; i++) {
-		struct answer a = lib_meta(p->frame, &lib[i]);
+		struct answer a = lib_meta(p->container, &lib[i]);
 		struct oracle_bytes bytes;
 		char why[ORACLE_ERR];
 
@@ -323,9 +327,10 @@ static unsigned compare_chunks(const struct pair *p, bool sound)
 	unsigned n_refused = 0;
 	uint64_t len = 0;
 
-	for (uint64_t i = 0; i < p->frame->n_chunks && i < MAX_COMPARED &&
-			     len < MAX_COMPARED_LEN; i++) {
-		struct answer a = lib_chunk(p->frame, i);
+	for (uint64_t i = 0; i < p->container->n_chunks && i < MAX_COMPARED &&
+			     len < MAX_COMPARED_LEN;
+	     i++) {
+		struct answer a = lib_chunk(p->container, i);
 		struct answer b;
 
 		if (a.err == BFS_ERR_LIMIT)
@@ -352,11 +357,11 @@ static unsigned compare_chunks(const struct pair *p, bool sound)
 static void compare_arrays(const struct pair *p)
 {
 	const struct oracle_array *own = &p->oracle.array;
-	const struct bfs_array_meta *lib = &p->frame->array;
+	const struct bfs_array_meta *lib = &p->container->array;
 
 	if (!own->present) {
 		if (p->oracle.array_verdict != ORACLE_GOOD &&
-		    lib_array_fits(p->frame))
+		    lib_array_fits(p->container))
 			fail_msg("%s: a false array", p->path);
 		return;
 	}
@@ -368,7 +373,7 @@ static void compare_arrays(const struct pair *p)
 		assert_int_equal(lib->blockshape[d], own->blockshape[d]);
 	}
 	if (!own->linear && own->nbytes > 0)
-		assert_true(lib_array_fits(p->frame));
+		assert_true(lib_array_fits(p->container));
 }
 
 static void compare_pair(const struct pair *p)
@@ -377,7 +382,7 @@ static void compare_pair(const struct pair *p)
 	bool sound, blames;
 
 	if (p->oracle_open != ORACLE_GOOD) {
-		if (p->frame && !lib_blames(p->frame))
+		if (p->container && !lib_blames(p->container))
 			fail_msg("%s: only the oracle says '%s'", p->path,
 				 p->why);
 		return;
@@ -385,21 +390,21 @@ static void compare_pair(const struct pair *p)
 	/* The oracle does not expand huge indexes. */
 	if (p->oracle.verdict == ORACLE_LIMIT)
 		return;
-	if (!p->frame)
+	if (!p->container)
 		fail_msg("%s: only the library does not open it", p->path);
 	sound = p->oracle.verdict == ORACLE_GOOD;
 	n_refused = compare_chunks(p, sound);
 	/* The library finds damage of an index when it gets there. A bad
 	 * array metalayer may be blamed on the frame or not. */
-	blames = lib_blames(p->frame) || (!sound && n_refused > 0);
+	blames = lib_blames(p->container) || (!sound && n_refused > 0);
 	if (sound == blames &&
 	    (!sound || p->oracle.array_verdict == ORACLE_GOOD))
 		fail_msg("%s: library '%s', oracle '%s'", p->path,
-			 p->frame->why.text, p->oracle.why);
+			 p->container->why.text, p->oracle.why);
 	if (!sound)
 		return;
-	assert_int_equal(p->frame->n_chunks, p->oracle.n_chunks);
-	assert_int_equal(p->frame->nbytes, p->oracle.nbytes);
+	assert_int_equal(p->container->n_chunks, p->oracle.n_chunks);
+	assert_int_equal(p->container->nbytes, p->oracle.nbytes);
 	compare_metas(p, false);
 	compare_metas(p, true);
 	compare_arrays(p);
@@ -519,9 +524,9 @@ static size_t unescape(const char *s, char *out)
 static void check_meta(const struct pair *p, const struct manifest_row *row,
 		       bool vl)
 {
-	const struct bfs_meta *metas = vl ? p->frame->vlmetas :
-					    p->frame->metas;
-	size_t n = vl ? p->frame->n_vlmetas : p->frame->n_metas;
+	const struct bfs_meta *metas =
+		vl ? p->container->vlmetas : p->container->metas;
+	size_t n = vl ? p->container->n_vlmetas : p->container->n_metas;
 	char name[256];
 	size_t len = unescape(strchr(row->what, ':') + 1, name);
 
@@ -531,7 +536,7 @@ static void check_meta(const struct pair *p, const struct manifest_row *row,
 		if (metas[i].name_len != len ||
 		    memcmp(metas[i].name, name, len) != 0)
 			continue;
-		a = lib_meta(p->frame, &metas[i]);
+		a = lib_meta(p->container, &metas[i]);
 		check_answer(row, "library", &a);
 		return;
 	}
@@ -552,14 +557,14 @@ static void check_range(const struct pair *p, const struct manifest_row *row,
 	check_answer(row, "oracle", &a);
 	if (items)
 		return;
-	a = lib_range(p->frame, off, len);
+	a = lib_range(p->container, off, len);
 	check_answer(row, "library", &a);
 }
 
 /* Some part of the file must fail, in both decoders. */
 static void check_damage(const struct pair *p, const struct manifest_row *row)
 {
-	bool lib = !p->frame || lib_blames(p->frame);
+	bool lib = !p->container || lib_blames(p->container);
 	bool own = p->oracle_open != ORACLE_GOOD ||
 		   p->oracle.verdict != ORACLE_GOOD ||
 		   p->oracle.array_verdict != ORACLE_GOOD;
@@ -568,21 +573,22 @@ static void check_damage(const struct pair *p, const struct manifest_row *row)
 
 	if (!strstr(row->notes, "expect=error"))
 		return;
-	for (uint64_t i = 0; p->frame && i < p->frame->n_chunks && i < 64;
-	     i++) {
-		struct answer a = lib_chunk(p->frame, i);
+	for (uint64_t i = 0;
+	     p->container && i < p->container->n_chunks && i < 64; i++) {
+		struct answer a = lib_chunk(p->container, i);
 
 		lib = lib || a.err != BFS_OK;
 		release_answer(&a);
 	}
-	for (size_t i = 0; p->frame && i < p->frame->n_vlmetas; i++) {
-		struct answer a = lib_meta(p->frame, &p->frame->vlmetas[i]);
+	for (size_t i = 0; p->container && i < p->container->n_vlmetas; i++) {
+		struct answer a =
+			lib_meta(p->container, &p->container->vlmetas[i]);
 
 		lib = lib || a.err != BFS_OK;
 		release_answer(&a);
 	}
-	if (p->frame && !strcmp(row->kind, "b2nd"))
-		lib = lib || !lib_array_fits(p->frame);
+	if (p->container && !strcmp(row->kind, "b2nd"))
+		lib = lib || !lib_array_fits(p->container);
 	for (uint64_t i = 0; i < p->oracle.n_chunks && i < 64; i++) {
 		own = oracle_frame_chunk(&p->oracle, i, &bytes, why) || own;
 		oracle_release(&bytes);
@@ -606,7 +612,7 @@ static void check_frame_row(const struct pair *p,
 		check_damage(p, row);
 		return;
 	}
-	if (!p->frame || p->oracle_open != ORACLE_GOOD)
+	if (!p->container || p->oracle_open != ORACLE_GOOD)
 		fail_msg("%s does not open: %s", row->path, p->why);
 	if (!strcmp(row->what, "data")) {
 		check_range(p, row, 0, UINT64_MAX, false);
@@ -615,8 +621,8 @@ static void check_frame_row(const struct pair *p,
 	} else if (colon && sscanf(colon, ":%llu+%llu", &off, &len) == 2) {
 		check_range(p, row, off, len, row->what[0] == 'n');
 	} else if (!strncmp(row->what, "chunk:", 6)) {
-		struct answer a = lib_chunk(p->frame,
-					    strtoull(colon + 1, NULL, 10));
+		struct answer a =
+			lib_chunk(p->container, strtoull(colon + 1, NULL, 10));
 		struct answer b = oracle_chunk_of(p, strtoull(colon + 1, NULL,
 							      10));
 

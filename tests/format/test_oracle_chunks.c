@@ -42,9 +42,9 @@ static bool is_ours(const struct manifest_row *row)
 	return false;
 }
 
-static struct bfs_frame *open_frame(const char *dir, const char *name)
+static struct bfs_container *open_frame(const char *dir, const char *name)
 {
-	struct bfs_frame *frame = NULL;
+	struct bfs_container *container = NULL;
 	struct bfs_source *source;
 	struct stat st;
 	char path[4096];
@@ -54,31 +54,32 @@ static struct bfs_frame *open_frame(const char *dir, const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0 && fstat(fd, &st) == 0);
 	if (S_ISDIR(st.st_mode)) {
-		if (bfs_frame_open_dir(fd, NULL, &frame, NULL) != BFS_OK)
-			frame = NULL;
+		if (bfs_container_open_dir(fd, NULL, &container, NULL) !=
+		    BFS_OK)
+			container = NULL;
 		close(fd);
-		return frame;
+		return container;
 	}
 	assert_int_equal(bfs_source_file(fd, &source, NULL), BFS_OK);
-	if (bfs_frame_open(source, name, NULL, &frame, NULL) != BFS_OK)
-		frame = NULL;
+	if (bfs_container_open(source, name, NULL, &container, NULL) != BFS_OK)
+		container = NULL;
 	bfs_source_unref(source);
-	return frame;
+	return container;
 }
 
 /* The bytes of chunk n as they are stored; NULL where there are none, or none
  * that hold. */
-static uint8_t *read_chunk(struct bfs_frame *f, uint64_t n, size_t *ret_len)
+static uint8_t *read_chunk(struct bfs_container *f, uint64_t n, size_t *ret_len)
 {
 	struct bfs_chunk_head head;
 	struct bfs_source *source;
 	struct bfs_span span;
 	uint8_t *buf = NULL;
 
-	if (bfs_frame_span(f, n, &span, NULL) != BFS_OK ||
+	if (bfs_container_span(f, n, &span, NULL) != BFS_OK ||
 	    span.special != BFS_CHUNK_BLOCKS ||
-	    bfs_frame_peek(f, &span, &head, NULL) != BFS_OK ||
-	    bfs_frame_source(f, &span, &source, NULL) != BFS_OK)
+	    bfs_container_peek(f, &span, &head, NULL) != BFS_OK ||
+	    bfs_container_source(f, &span, &source, NULL) != BFS_OK)
 		return NULL;
 	buf = decode_alloc(head.cbytes);
 	*ret_len = head.cbytes;
@@ -91,7 +92,7 @@ static uint8_t *read_chunk(struct bfs_frame *f, uint64_t n, size_t *ret_len)
 }
 
 /* What the container knows around the chunk is handed to it, as in use. */
-static enum bfs_err decode_by_library(struct bfs_frame *f, const uint8_t *p,
+static enum bfs_err decode_by_library(struct bfs_container *f, const uint8_t *p,
 				      size_t len, uint8_t **ret_data,
 				      size_t *ret_len, struct bfs_diag *diag)
 {
@@ -155,13 +156,13 @@ static void check_row(const struct manifest_row *row,
 
 /* The oracle goes by versions alone and cannot know that a frame is one of
  * those betas that kept the old rule in version 4. */
-static bool oracle_is_blind(const struct bfs_frame *f, const uint8_t *chunk)
+static bool oracle_is_blind(const struct bfs_container *f, const uint8_t *chunk)
 {
 	return f->env.old_bitshuffle && chunk[0] == 4 &&
 	       memchr(chunk + 16, 2, 6);
 }
 
-static void compare_chunk(struct bfs_frame *f, const char *path, uint64_t n,
+static void compare_chunk(struct bfs_container *f, const char *path, uint64_t n,
 			  const struct manifest_row *row)
 {
 	struct oracle_env env = { f->env.typesize };
@@ -201,18 +202,18 @@ out:
 static void compare_container(const struct manifest *m,
 			      const struct manifest_row *rows, size_t n_rows)
 {
-	struct bfs_frame *frame = open_frame(m->dir, rows->path);
+	struct bfs_container *container = open_frame(m->dir, rows->path);
 	bool damaged = false;
 
 	for (size_t i = 0; i < n_rows; i++)
 		damaged = damaged || !strcmp(rows[i].what, "corrupt");
-	if (!frame && !damaged)
+	if (!container && !damaged)
 		fail_msg("%s does not open", rows->path);
-	for (uint64_t n = 0; frame && n < frame->n_chunks && n < MAX_COMPARED;
-	     n++)
-		compare_chunk(frame, rows->path, n,
+	for (uint64_t n = 0;
+	     container && n < container->n_chunks && n < MAX_COMPARED; n++)
+		compare_chunk(container, rows->path, n,
 			      find_row(rows, n_rows, n));
-	bfs_frame_close(frame);
+	bfs_container_close(container);
 }
 
 static void chunks_of_all_containers_decode_alike(void **state)

@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct bfs_engine *engine = get_engine();
 	struct bfs_diag diag = { 0 };
 	struct bfs_source *source;
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	struct bfs_array *array;
 	enum bfs_err err;
 	uint64_t before;
@@ -168,14 +168,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	before = bfs_mem_used();
 	if (bfs_source_memory(data + 1, len - 1, false, &source, NULL))
 		return 0;
-	err = bfs_frame_open(source, names[data[0] % 4], NULL, &frame, &diag);
+	err = bfs_container_open(source, names[data[0] % 4], NULL, &container,
+				 &diag);
 	bfs_source_unref(source);
 	if (err != BFS_OK) {
 		need(diag.text[0]);
 		return 0;
 	}
-	need(frame->status == BFS_GOOD || frame->why.text[0]);
-	if (bfs_array_open(engine, frame, &array, &diag) == BFS_OK)
+	need(container->status == BFS_GOOD || container->why.text[0]);
+	if (bfs_array_open(engine, container, &array, &diag) == BFS_OK)
 		walk_array(array);
 	/* Scratch and an empty cache stay; nothing of the input does. */
 	bfs_engine_trim(engine);

@@ -217,7 +217,7 @@ enum bfs_err hostile_try(const void *p, size_t len, const char *name,
 {
 	uint8_t *copy = bfs_alloc(len);
 	struct bfs_source *source;
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	enum bfs_err err;
 
 	assert_non_null(copy);
@@ -225,10 +225,11 @@ enum bfs_err hostile_try(const void *p, size_t len, const char *name,
 		memcpy(copy, p, len);
 	err = bfs_source_memory(copy, len, true, &source, diag);
 	assert_int_equal(err, BFS_OK);
-	err = bfs_frame_open(source, name, NULL, &frame, diag);
+	err = bfs_container_open(source, name, NULL, &container, diag);
 	bfs_source_unref(source);
 	if (err == BFS_OK)
-		err = bfs_array_open(hostile_engine, frame, ret_array, diag);
+		err = bfs_array_open(hostile_engine, container, ret_array,
+				     diag);
 	return err;
 }
 
@@ -259,9 +260,9 @@ struct bfs_file *hostile_file(const struct build *b, const char *name)
 
 void expect_good(const struct bfs_array *a)
 {
-	if (a->frame->status != BFS_GOOD)
-		print_message("# %s\n", a->frame->why.text);
-	assert_int_equal(a->frame->status, BFS_GOOD);
+	if (a->container->status != BFS_GOOD)
+		print_message("# %s\n", a->container->why.text);
+	assert_int_equal(a->container->status, BFS_GOOD);
 }
 
 static void expect_text(const char *text, const char *word)
@@ -275,12 +276,12 @@ static void expect_text(const char *text, const char *word)
 void expect_blamed(const struct bfs_array *a, enum bfs_status status,
 		   const char *word)
 {
-	if (a->frame->status != status)
-		print_message("# %s\n", a->frame->why.text);
-	assert_int_equal(a->frame->status, status);
-	assert_int_equal(a->frame->why.err == BFS_ERR_UNSUPPORTED,
+	if (a->container->status != status)
+		print_message("# %s\n", a->container->why.text);
+	assert_int_equal(a->container->status, status);
+	assert_int_equal(a->container->why.err == BFS_ERR_UNSUPPORTED,
 			 status == BFS_UNSUPPORTED);
-	expect_text(a->frame->why.text, word);
+	expect_text(a->container->why.text, word);
 }
 
 void expect_useless(const struct build *b, const char *name,
@@ -352,7 +353,7 @@ static void read_stream(struct bfs_array *a, enum bfs_stream_kind kind,
 
 void read_all_streams(struct bfs_array *a, size_t most)
 {
-	const struct bfs_frame *f = a->frame;
+	const struct bfs_container *f = a->container;
 	uint8_t *buf = malloc(most);
 
 	assert_non_null(buf);

@@ -190,12 +190,12 @@ enum bfs_err frames_open_source(struct bfs_source *source, const char *views,
 				struct bfs_diag *diag)
 {
 	struct bfs_array *array;
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	uint32_t on;
 
 	BFS_TRY(bfs_view_parse(views, &on, diag));
-	BFS_TRY(bfs_frame_open(source, name, NULL, &frame, diag));
-	BFS_TRY(bfs_array_open(frames_engine, frame, &array, diag));
+	BFS_TRY(bfs_container_open(source, name, NULL, &container, diag));
+	BFS_TRY(bfs_array_open(frames_engine, container, &array, diag));
 	return bfs_file_new(array, on, ret_file, diag);
 }
 

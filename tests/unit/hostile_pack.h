@@ -130,13 +130,13 @@ static inline struct bfs_array *open_pack(const struct build *b)
 {
 	struct bfs_array *a = hostile_open(b, "x.blp");
 
-	assert_string_equal(a->frame->ops->name, "bloscpack");
+	assert_string_equal(a->container->ops->name, "bloscpack");
 	return a;
 }
 
 static inline void expect_digits(struct bfs_array *a)
 {
-	assert_int_equal(a->frame->n_chunks, 3);
+	assert_int_equal(a->container->n_chunks, 3);
 	expect_stream(a, BFS_STREAM_DATA, 0, digits, 65);
 	expect_stream(a, BFS_STREAM_CHUNK, 0, digits, 25);
 	expect_stream(a, BFS_STREAM_CHUNK, 1, digits + 25, 25);

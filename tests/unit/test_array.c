@@ -28,7 +28,7 @@ static void random_read_asks_for_the_touched_block_alone(void **state)
 	struct build out = { 0 };
 	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0), got[4096];
 	struct bfs_array *a = arrays_open(e, out.p, out.len);
-	struct bfs_source *s = a->frame->source;
+	struct bfs_source *s = a->container->source;
 	struct bfs_chunk *chunk;
 	struct bfs_span span;
 	uint64_t reads, len, off = ARRAYS_CHUNK + 37 * ARRAYS_BLOCK + 5000;
@@ -98,11 +98,11 @@ static void lazy_chunk_is_the_same_in_windows_as_in_one(void **state)
 		for (off = 0; off < len; off += steps[i]) {
 			size_t part = (size_t)bfs_min(steps[i], len - off);
 
-			asked = a->frame->source->read_len;
+			asked = a->container->source->read_len;
 			assert_int_equal(bfs_array_read(a, &lazy, off, got,
 							part, NULL), BFS_OK);
 			assert_memory_equal(got, whole + off, part);
-			assert_true(a->frame->source->read_len - asked <=
+			assert_true(a->container->source->read_len - asked <=
 				    part + 128);
 		}
 	}
@@ -120,7 +120,7 @@ static void neighbours_are_read_together(void **state)
 	struct build out = { 0 };
 	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0);
 	struct bfs_array *a = arrays_open(e, out.p, out.len);
-	struct bfs_source *s = a->frame->source;
+	struct bfs_source *s = a->container->source;
 	size_t len = 8 * ARRAYS_BLOCK;
 	uint8_t *got = malloc(len);
 	uint64_t reads;
@@ -334,7 +334,7 @@ static void changed_file_is_an_error_and_not_other_bytes(void **state)
 	uint8_t *data = arrays_make_big(&out, BUILD_LZ4, 0), got[4096];
 	char path[] = "/tmp/bloscfs-test-XXXXXX";
 	struct bfs_source *s = NULL;
-	struct bfs_frame *f = NULL;
+	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 	struct bfs_diag why;
 	int fd = mkstemp(path);
@@ -343,7 +343,7 @@ static void changed_file_is_an_error_and_not_other_bytes(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, out.p, out.len), (ssize_t)out.len);
 	assert_int_equal(bfs_source_file(fd, &s, NULL), BFS_OK);
-	assert_int_equal(bfs_frame_open(s, NULL, NULL, &f, NULL), BFS_OK);
+	assert_int_equal(bfs_container_open(s, NULL, NULL, &f, NULL), BFS_OK);
 	bfs_source_unref(s);
 	assert_int_equal(bfs_array_open(e, f, &a, NULL), BFS_OK);
 	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 4096, NULL),
@@ -688,14 +688,14 @@ static void failing_memory_leaves_nothing_behind(void **state)
 		struct bfs_engine_options o = { .cache_len = 4 << 20 };
 		struct bfs_engine *e = NULL;
 		struct bfs_source *s = NULL;
-		struct bfs_frame *f = NULL;
+		struct bfs_container *f = NULL;
 		struct bfs_array *a = NULL;
 
 		bfs_mem_fail_at(n);
 		if (bfs_engine_new(&o, &e) == BFS_OK &&
 		    bfs_source_memory(out.p, out.len, false, &s, NULL) ==
 			    BFS_OK &&
-		    bfs_frame_open(s, NULL, NULL, &f, NULL) == BFS_OK &&
+		    bfs_container_open(s, NULL, NULL, &f, NULL) == BFS_OK &&
 		    bfs_array_open(e, f, &a, NULL) == BFS_OK &&
 		    bfs_array_read(a, &arrays_data, ARRAYS_CHUNK * 3 / 2, got,
 				   4096, NULL) == BFS_OK) {

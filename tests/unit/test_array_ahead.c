@@ -246,9 +246,9 @@ static void the_system_is_told_of_chunks_that_come_next(void **state)
 	struct bfs_span span;
 
 	(void)state;
-	told.ops = *a->frame->source->ops;
+	told.ops = *a->container->source->ops;
 	told.ops.will_need = hear;
-	a->frame->source->ops = &told.ops;
+	a->container->source->ops = &told.ops;
 	/* Within the first chunk, up to where the second is near. */
 	read_in_steps(e, a, data, 0, 4096, 6);
 	assert_int_equal(told.n, 0);

@@ -258,7 +258,7 @@ static void what_only_bears_the_name_is_somebodys_metadata(void **state)
 
 		expect_good(a);
 		assert_false(a->has_nd);
-		assert_string_equal(a->frame->format, "b2frame");
+		assert_string_equal(a->container->format, "b2frame");
 		expect_stream(a, BFS_STREAM_DATA, 0, data, sizeof(data));
 		bfs_array_close(a);
 		free(b.p);
@@ -386,7 +386,7 @@ static void a_draft_that_counts_six_elements_is_an_array(void **state)
 	m.p[0] = 0x96;
 	b = make_array((const char *)m.p, m.len);
 	file = hostile_file(&b, NAME);
-	assert_int_equal(file->array->frame->status, BFS_GOOD);
+	assert_int_equal(file->array->container->status, BFS_GOOD);
 	assert_true(file->array->has_nd);
 	npy = frames_read(file, "data.npy", &n);
 	assert_non_null(strstr((char *)npy + 10, "'descr': '|V4'"));

@@ -76,8 +76,8 @@ static void version_three_is_served_with_its_metadata(void **state)
 	a = open_pack(&b);
 	expect_good(a);
 	expect_stream(a, BFS_STREAM_DATA, 0, digits, 50);
-	assert_int_equal(a->frame->n_metas, 1);
-	assert_string_equal(a->frame->metas[0].name, "metadata");
+	assert_int_equal(a->container->n_metas, 1);
+	assert_string_equal(a->container->metas[0].name, "metadata");
 	expect_stream(a, BFS_STREAM_META, 0, "{\"k\":\"v\"}", 9);
 	bfs_array_close(a);
 	free(b.p);
@@ -101,7 +101,7 @@ static void last_chunk_may_be_empty(void **state)
 	expect_good(a);
 	expect_stream(a, BFS_STREAM_DATA, 0, digits, 65);
 	expect_stream(a, BFS_STREAM_CHUNK, 5, "", 0);
-	assert_int_equal(a->frame->n_chunks, 6);
+	assert_int_equal(a->container->n_chunks, 6);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -334,7 +334,7 @@ static void mebibytes_of_unset_offsets_are_passed_quickly(void **state)
 	put_digit_chunks(&b, BFS_DIGEST_ADLER32, NULL);
 	a = open_pack(&b);
 	expect_good(a);
-	reads = a->frame->source->n_reads;
+	reads = a->container->source->n_reads;
 	assert_true(reads < 1000);
 	expect_digits(a);
 	bfs_array_close(a);
@@ -444,7 +444,7 @@ static void more_chunks_than_the_file_has_are_damage(void **state)
 		patch_le(&b, 8, counts[i], 8);
 		a = open_pack(&b);
 		expect_blamed(a, BFS_DAMAGED, "a chunk at");
-		assert_int_equal(a->frame->n_chunks, 3);
+		assert_int_equal(a->container->n_chunks, 3);
 		expect_stream(a, BFS_STREAM_CHUNK, 2, digits + 50, 15);
 		expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_TRUNCATED,
 			       "a chunk at");
@@ -511,7 +511,7 @@ static void offsets_may_go_backwards(void **state)
 	expect_stream(a, BFS_STREAM_CHUNK, 0, digits + 50, 15);
 	expect_stream(a, BFS_STREAM_CHUNK, 1, digits + 25, 25);
 	expect_stream(a, BFS_STREAM_CHUNK, 2, digits, 25);
-	assert_int_equal(a->frame->nbytes, 65);
+	assert_int_equal(a->container->nbytes, 65);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -549,7 +549,7 @@ static void chunk_shorter_than_a_header_ends_the_walk(void **state)
 		patch_le(&b, 16 + 41 + 12, lens[i], 4);
 		a = open_pack(&b);
 		expect_blamed(a, BFS_DAMAGED, "cbytes");
-		assert_int_equal(a->frame->n_chunks, 1);
+		assert_int_equal(a->container->n_chunks, 1);
 		expect_stream(a, BFS_STREAM_CHUNK, 0, digits, 25);
 		bfs_array_close(a);
 		free(b.p);
@@ -565,7 +565,7 @@ static void chunk_of_a_later_version_ends_the_walk(void **state)
 	patch_le(&b, 16 + 41, 6, 1);
 	a = open_pack(&b);
 	expect_blamed(a, BFS_DAMAGED, "version 6");
-	assert_int_equal(a->frame->n_chunks, 1);
+	assert_int_equal(a->container->n_chunks, 1);
 	bfs_array_close(a);
 	free(b.p);
 }

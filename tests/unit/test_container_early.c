@@ -170,7 +170,7 @@ static struct bfs_array *open_good(const struct build *b)
 	struct bfs_array *a = hostile_open(b, NAME);
 
 	expect_good(a);
-	assert_string_equal(a->frame->ops->name, "early b2frame");
+	assert_string_equal(a->container->ops->name, "early b2frame");
 	expect_data(a);
 	return a;
 }
@@ -178,8 +178,8 @@ static struct bfs_array *open_good(const struct build *b)
 static void expect_meta(struct bfs_array *a, size_t i, const char *name,
 			const void *want, size_t len)
 {
-	assert_true(i < a->frame->n_metas);
-	assert_string_equal(a->frame->metas[i].name, name);
+	assert_true(i < a->container->n_metas);
+	assert_string_equal(a->container->metas[i].name, name);
 	expect_stream(a, BFS_STREAM_META, i, want, len);
 }
 
@@ -201,7 +201,7 @@ static void form_of_eleven_elements_is_served(void **state)
 	(void)state;
 	assert_int_equal(b.len, 1018);
 	a = open_good(&b);
-	assert_int_equal(a->frame->n_metas, 0);
+	assert_int_equal(a->container->n_metas, 0);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -212,7 +212,7 @@ static void form_of_twelve_elements_is_served_with_metalayers(void **state)
 	struct bfs_array *a = open_good(&b);
 
 	(void)state;
-	assert_int_equal(a->frame->n_metas, 2);
+	assert_int_equal(a->container->n_metas, 2);
 	expect_meta(a, 0, "my_metalayer1", "my_content1", 12);
 	expect_meta(a, 1, "m2", "\1\2", 2);
 	bfs_array_close(a);
@@ -227,8 +227,8 @@ static void form_of_thirteen_elements_is_served(void **state)
 	(void)state;
 	assert_int_equal(b.len, 0x434);
 	a = open_good(&b);
-	assert_int_equal(a->frame->n_metas, 0);
-	assert_int_equal(a->frame->filters[0], 1);
+	assert_int_equal(a->container->n_metas, 0);
+	assert_int_equal(a->container->filters[0], 1);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -242,7 +242,7 @@ static void usermeta_of_both_trailers_are_a_metalayer(void **state)
 		struct build b = make_9d(marks[i], "the user's own");
 		struct bfs_array *a = open_good(&b);
 
-		assert_int_equal(a->frame->n_metas, 1);
+		assert_int_equal(a->container->n_metas, 1);
 		expect_meta(a, 0, "usermeta", "the user's own", 14);
 		bfs_array_close(a);
 		free(b.p);
@@ -272,7 +272,7 @@ static void bytes_behind_the_frame_are_ignored(void **state)
 	(void)state;
 	build_bytes(&b, data, 777);
 	a = open_good(&b);
-	assert_int_equal(a->frame->n_metas, 0);
+	assert_int_equal(a->container->n_metas, 0);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -319,7 +319,7 @@ static void pipeline_that_is_no_metalayer_is_hidden(void **state)
 	build_bytes(&b, "\xc6\0\0\0\2\x92\x92", 7);
 	put_data(&b);
 	a = open_good(&b);
-	assert_int_equal(a->frame->n_metas, 0);
+	assert_int_equal(a->container->n_metas, 0);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -518,7 +518,7 @@ static void trailer_that_does_not_hold_leaves_the_chunks(void **state)
 		a = hostile_open(&b, NAME);
 		expect_blamed(a, BFS_DAMAGED, bad[i].word);
 		expect_data(a);
-		assert_int_equal(a->frame->n_metas, 0);
+		assert_int_equal(a->container->n_metas, 0);
 		bfs_array_close(a);
 		free(b.p);
 	}

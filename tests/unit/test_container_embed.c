@@ -126,7 +126,7 @@ static void keys_are_entries_of_a_tree(void **state)
 
 	(void)state;
 	expect_good(s.root->array);
-	assert_string_equal(s.root->array->frame->format, "b2e");
+	assert_string_equal(s.root->array->container->format, "b2e");
 	expect_text(&s, "tree/grp/a", "first");
 	expect_text(&s, "tree/b", "second");
 	expect_no_entry(&s, "tree/a");

@@ -48,7 +48,7 @@ static void frame_cut_anywhere_opens_and_serves_what_is_there(void **state)
 
 		expect_blamed(a, BFS_DAMAGED, len < 87 ?
 			      "ends inside the frame header" : "only");
-		assert_true(len >= first || a->frame->n_chunks == 0);
+		assert_true(len >= first || a->container->n_chunks == 0);
 		read_all_streams(a, 2000);
 		bfs_array_close(a);
 	}
@@ -218,8 +218,8 @@ static void expect_chunks_alone(struct build *b, const char *word,
 		expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT, word);
 	for (size_t i = 0; i < sizeof(data) / CHUNK; i++)
 		expect_stream(a, BFS_STREAM_CHUNK, i, data + i * CHUNK, CHUNK);
-	assert_int_equal(a->frame->n_metas, n_metas);
-	assert_int_equal(a->frame->n_vlmetas, n_vlmetas);
+	assert_int_equal(a->container->n_metas, n_metas);
+	assert_int_equal(a->container->n_vlmetas, n_vlmetas);
 	read_all_streams(a, 4096);
 	bfs_array_close(a);
 	free(b->p);
@@ -485,7 +485,7 @@ static void frame_in_a_window_shows_nothing_beyond_it(void **state)
 	struct build b = make_frame(), host = { 0 };
 	uint8_t secret[4096], *buf = malloc(65536);
 	struct bfs_source *whole = NULL, *window = NULL;
-	struct bfs_frame *f = NULL;
+	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 
 	(void)state;
@@ -503,7 +503,8 @@ static void frame_in_a_window_shows_nothing_beyond_it(void **state)
 	assert_int_equal(bfs_source_window(whole, sizeof(secret), b.len,
 					   &window, NULL), BFS_OK);
 	bfs_source_unref(whole);
-	assert_int_equal(bfs_frame_open(window, NAME, NULL, &f, NULL), BFS_OK);
+	assert_int_equal(bfs_container_open(window, NAME, NULL, &f, NULL),
+			 BFS_OK);
 	bfs_source_unref(window);
 	assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL), BFS_OK);
 	expect_blamed(a, BFS_DAMAGED, "are there");
@@ -524,7 +525,7 @@ static void file_that_changes_under_the_frame_is_reported(void **state)
 	struct build b = make_frame();
 	int fd = mkstemp(path);
 	struct bfs_source *source = NULL;
-	struct bfs_frame *f = NULL;
+	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 
 	(void)state;
@@ -532,7 +533,8 @@ static void file_that_changes_under_the_frame_is_reported(void **state)
 	unlink(path);
 	assert_int_equal(write(fd, b.p, b.len), b.len);
 	assert_int_equal(bfs_source_file(dup(fd), &source, NULL), BFS_OK);
-	assert_int_equal(bfs_frame_open(source, NAME, NULL, &f, NULL), BFS_OK);
+	assert_int_equal(bfs_container_open(source, NAME, NULL, &f, NULL),
+			 BFS_OK);
 	bfs_source_unref(source);
 	assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL), BFS_OK);
 	expect_chunk(a, 0);

@@ -249,7 +249,7 @@ static void frame_without_data_needs_no_index(void **state)
 	patch_be(&b, 0x27, trailer_at(&b) - header_len(&b), 8);
 	a = hostile_open(&b, NAME);
 	expect_good(a);
-	assert_int_equal(a->frame->n_chunks, 0);
+	assert_int_equal(a->container->n_chunks, 0);
 	expect_stream(a, BFS_STREAM_DATA, 0, "", 0);
 	bfs_array_close(a);
 	free(b.p);
@@ -524,7 +524,7 @@ static void unknown_codec_or_filter_is_unsupported_in_its_chunk(void **state)
 	uint8_t buf[2000];
 
 	(void)state;
-	for (uint64_t n = 0; n < a->frame->n_chunks; n++) {
+	for (uint64_t n = 0; n < a->container->n_chunks; n++) {
 		struct bfs_stream s = { BFS_STREAM_CHUNK, n };
 		struct bfs_diag diag = { 0 };
 		enum bfs_err err = bfs_array_read(a, &s, 0, buf, 2000,
@@ -535,7 +535,7 @@ static void unknown_codec_or_filter_is_unsupported_in_its_chunk(void **state)
 	}
 	assert_true(n_bad > 0);
 	assert_true(n_good > 0);
-	assert_int_equal(n_bad + n_good, a->frame->n_chunks);
+	assert_int_equal(n_bad + n_good, a->container->n_chunks);
 	bfs_array_close(a);
 	free(b.p);
 }

@@ -143,7 +143,7 @@ static struct bfs_array *open_good(const struct build *b)
 	struct bfs_array *a = hostile_open(b, NULL);
 
 	expect_good(a);
-	assert_string_equal(a->frame->format, "packed super-chunk");
+	assert_string_equal(a->container->format, "packed super-chunk");
 	expect_stream(a, BFS_STREAM_DATA, 0, data, NBYTES);
 	for (unsigned n = 0; n < N_CHUNKS; n++)
 		expect_stream(a, BFS_STREAM_CHUNK, n, data + n * CHUNK,
@@ -160,7 +160,7 @@ static void form_of_a2_to_a4_is_served(void **state)
 		struct build b = make_a4(version);
 		struct bfs_array *a = open_good(&b);
 
-		assert_string_equal(a->frame->format_detail, "a2 to a4");
+		assert_string_equal(a->container->format_detail, "a2 to a4");
 		bfs_array_close(a);
 		free(b.p);
 	}
@@ -172,8 +172,8 @@ static void form_of_a5_is_served(void **state)
 	struct bfs_array *a = open_good(&b);
 
 	(void)state;
-	assert_string_equal(a->frame->format_detail, "a5");
-	assert_int_equal(a->frame->typesize, 4);
+	assert_string_equal(a->container->format_detail, "a5");
+	assert_int_equal(a->container->typesize, 4);
 	bfs_array_close(a);
 	free(b.p);
 }
@@ -217,9 +217,9 @@ static void side_chunks_are_metalayers(void **state)
 	put_table(&b, 96, &off, 1, CHUNK + 5 + 8 + 8);
 	a = hostile_open(&b, NULL);
 	expect_good(a);
-	assert_int_equal(a->frame->n_metas, 3);
+	assert_int_equal(a->container->n_metas, 3);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_string_equal(a->frame->metas[i].name, names[i]);
+		assert_string_equal(a->container->metas[i].name, names[i]);
 		expect_stream(a, BFS_STREAM_META, i, names[i],
 			      strlen(names[i]));
 	}
@@ -433,9 +433,10 @@ static void side_chunk_outside_the_file_is_left_out(void **state)
 			expect_failure(a, BFS_STREAM_DATA, 0, BFS_ERR_CORRUPT,
 				       "would begin");
 			expect_stream(a, BFS_STREAM_CHUNK, 0, data, CHUNK);
-			for (size_t m = 0; m < a->frame->n_metas; m++)
+			for (size_t m = 0; m < a->container->n_metas; m++)
 				assert_string_not_equal(
-					a->frame->metas[m].name, "metadata");
+					a->container->metas[m].name,
+					"metadata");
 			bfs_array_close(a);
 			free(b.p);
 		}

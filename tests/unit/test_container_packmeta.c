@@ -100,7 +100,7 @@ static void metadata_are_served_under_all_checksums_and_codecs(void **state)
 			expect_bytes(a);
 			expect_stream(a, BFS_STREAM_META, 0, json,
 				      sizeof(json) - 1);
-			assert_true(a->frame->array.present);
+			assert_true(a->container->array.present);
 			bfs_array_close(a);
 			free(b.p);
 		}
@@ -275,7 +275,7 @@ static void json_of_mebibytes_is_bytes_alone(void **state)
 	a = open_pack(&b);
 	expect_good(a);
 	expect_bytes(a);
-	assert_false(a->frame->array.present);
+	assert_false(a->container->array.present);
 	expect_stream(a, BFS_STREAM_META, 0, json.p, json.len);
 	bfs_array_close(a);
 	free(json.p);
@@ -293,7 +293,7 @@ static void expect_section_alone(const struct build *b,
 
 	expect_blamed(a, status, word);
 	expect_bytes(a);
-	assert_int_equal(a->frame->n_metas, 0);
+	assert_int_equal(a->container->n_metas, 0);
 	bfs_array_close(a);
 }
 

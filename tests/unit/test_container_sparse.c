@@ -157,12 +157,12 @@ static int teardown(void **state)
 
 static struct bfs_array *open_frame(void)
 {
-	struct bfs_frame *f = NULL;
+	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 
 	assert_ptr_equal(bfs_container_probe_dir(dirfd),
 			 &bfs_container_sparseframe);
-	assert_int_equal(bfs_frame_open_dir(dirfd, NULL, &f, NULL), BFS_OK);
+	assert_int_equal(bfs_container_open_dir(dirfd, NULL, &f, NULL), BFS_OK);
 	assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL), BFS_OK);
 	return a;
 }
@@ -196,7 +196,7 @@ static void frame_of_a_directory_is_served(void **state)
 
 	(void)state;
 	expect_good(a);
-	assert_string_equal(a->frame->format_detail, "version 2, sparse");
+	assert_string_equal(a->container->format_detail, "version 2, sparse");
 	for (unsigned n = 0; n < 5; n++)
 		expect_chunk(a, n);
 	expect_stream(a, BFS_STREAM_DATA, 0, data, NBYTES);
@@ -413,7 +413,7 @@ static void expect_blamed_index(const void *p, size_t len,
 	put_file(INDEX, p, len);
 	a = open_frame();
 	expect_blamed(a, status, word);
-	assert_int_equal(a->frame->n_chunks, 0);
+	assert_int_equal(a->container->n_chunks, 0);
 	read_all_streams(a, 2000);
 	bfs_array_close(a);
 }
@@ -523,7 +523,7 @@ static void hundreds_of_millions_of_chunks_cost_nothing(void **state)
 	put_file(INDEX, b.p, b.len);
 	a = open_frame();
 	expect_good(a);
-	assert_int_equal(a->frame->n_chunks, n);
+	assert_int_equal(a->container->n_chunks, n);
 	expect_stream(a, BFS_STREAM_CHUNK, n - 1, data + 2 * CHUNK, CHUNK);
 	assert_true(bfs_mem_used() - before < 2 << 20);
 	bfs_array_close(a);
@@ -583,9 +583,9 @@ static bool is_damaged(struct bfs_array *a)
 	uint64_t len;
 	char hex[65];
 
-	if (!a || a->frame->status != BFS_GOOD)
+	if (!a || a->container->status != BFS_GOOD)
 		return true;
-	for (; s.index < a->frame->n_chunks; s.index++)
+	for (; s.index < a->container->n_chunks; s.index++)
 		if (!hash_stream(a, &s, &len, hex))
 			return true;
 	return false;
@@ -602,7 +602,7 @@ static bool row_holds(const struct sample_row *row, struct bfs_array *a)
 	if (!stream_of(row->what, &s))
 		return true;
 	/* What needs a codec that is missing is not this test's. */
-	if (a && a->frame->status == BFS_UNSUPPORTED)
+	if (a && a->container->status == BFS_UNSUPPORTED)
 		return true;
 	return a && hash_stream(a, &s, &len, hex) &&
 	       len == strtoull(row->length, NULL, 10) &&
@@ -612,10 +612,10 @@ static bool row_holds(const struct sample_row *row, struct bfs_array *a)
 static struct bfs_array *open_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct bfs_frame *f = NULL;
+	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 
-	if (fd >= 0 && bfs_frame_open_dir(fd, NULL, &f, NULL) == BFS_OK)
+	if (fd >= 0 && bfs_container_open_dir(fd, NULL, &f, NULL) == BFS_OK)
 		assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL),
 				 BFS_OK);
 	if (fd >= 0)

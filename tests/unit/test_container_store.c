@@ -277,7 +277,7 @@ static void expect_second_refused(struct build *b, const char *word)
 
 	expect_blamed(s.root->array, BFS_DAMAGED, word);
 	expect_text(&s, "one.b2f", "one.b2f");
-	expect_refused(&s, "dir/two.b2f", s.root->array->frame->why.err,
+	expect_refused(&s, "dir/two.b2f", s.root->array->container->why.err,
 		       word);
 	expect_text(&s, "three.b2f", "three.b2f");
 	list_store(&s);

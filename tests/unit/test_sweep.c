@@ -105,7 +105,7 @@ static void any_reads_give_the_bytes(void **state)
 static void many_tiny_chunks_are_walked_in_few_reads(void **state)
 {
 	struct bfs_source *source;
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	struct build out = { 0 };
 	uint64_t off;
 
@@ -118,16 +118,17 @@ static void many_tiny_chunks_are_walked_in_few_reads(void **state)
 	}
 	assert_int_equal(bfs_source_memory(out.p, out.len, false, &source,
 					   NULL), BFS_OK);
-	assert_int_equal(bfs_frame_open(source, NULL, NULL, &frame, NULL),
-			 BFS_OK);
-	assert_int_equal(frame->n_chunks, 100000);
-	assert_int_equal(frame->nbytes, 100000);
+	assert_int_equal(
+		bfs_container_open(source, NULL, NULL, &container, NULL),
+		BFS_OK);
+	assert_int_equal(container->n_chunks, 100000);
+	assert_int_equal(container->nbytes, 100000);
 	/* Their sizes are known by then. */
-	assert_int_equal(bfs_frame_chunk_off(frame, 77777, &off, NULL),
+	assert_int_equal(bfs_container_chunk_off(container, 77777, &off, NULL),
 			 BFS_OK);
 	assert_int_equal(off, 77777);
 	assert_true(source->n_reads < 500);
-	bfs_frame_close(frame);
+	bfs_container_close(container);
 	bfs_source_unref(source);
 	free(out.p);
 }

@@ -349,7 +349,7 @@ static int visit_sample(const char *path, const struct stat *st, int type,
 		walk(file, &dir, check_size, &n_read);
 		walk(file, &dir, check_pins, &seed);
 		json_object_put(frames_json(file, "info.json"));
-		if (!file->array->frame->is_store) {
+		if (!file->array->container->is_store) {
 			json_object_put(frames_json(file, "meta.json"));
 			json_object_put(frames_json(file, "vlmeta.json"));
 		}

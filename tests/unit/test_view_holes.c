@@ -138,7 +138,7 @@ static void index_of_one_value_is_one_hole(void **state)
 	patch_be(&b, 0x3a, CHUNK, 4);
 	patch_le(&b, ((size_t)b.p[0x0d] << 8 | b.p[0x0e]) + 4, 8 * N, 4);
 	file = hostile_file(&b, "x.b2frame");
-	assert_int_equal(file->array->frame->n_chunks, N);
+	assert_int_equal(file->array->container->n_chunks, N);
 	assert_true(bfs_file_lookup(file, &root, "data.bin", 8, &node));
 	bfs_file_stat(file, &node, &attr);
 	assert_int_equal(attr.len, (uint64_t)N * CHUNK);

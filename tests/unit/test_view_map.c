@@ -152,18 +152,18 @@ static void the_size_is_bounded_whatever_the_frame_says(void **state)
 	struct frame_input in = some_input(3, 1000);
 	struct frame_bytes bytes = frames_build(&in);
 	struct bfs_file *file = frames_open_with(&bytes, "map");
-	struct bfs_frame *frame = file->array->frame;
+	struct bfs_container *container = file->array->container;
 	struct bfs_attr attr;
 	struct bfs_node node;
 
 	(void)state;
 	assert_true(frames_find(file, "map.svg", &node));
 	for (unsigned bit = 0; bit < 64; bit++) {
-		frame->n_chunks = (UINT64_C(1) << bit) - (bit & 1);
+		container->n_chunks = (UINT64_C(1) << bit) - (bit & 1);
 		bfs_file_stat(file, &node, &attr);
 		assert_true(attr.len > 8192 && attr.len <= MAX_LEN);
 	}
-	frame->n_chunks = 3;
+	container->n_chunks = 3;
 	frames_close(file, &bytes);
 }
 

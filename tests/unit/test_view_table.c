@@ -186,23 +186,23 @@ static void the_size_is_known_for_any_number_of_chunks(void **state)
 	struct frame_input in = some_input(3);
 	struct frame_bytes bytes = frames_build(&in);
 	struct bfs_file *file = frames_open_with(&bytes, "table");
-	struct bfs_frame *frame = file->array->frame;
-	uint64_t n_chunks = frame->n_chunks;
+	struct bfs_container *container = file->array->container;
+	uint64_t n_chunks = container->n_chunks;
 	struct bfs_diag diag = { 0 };
 	struct bfs_attr attr;
 	struct bfs_node node;
 
 	(void)state;
 	assert_true(frames_find(file, "chunks.tsv", &node));
-	frame->n_chunks = UINT64_C(10000000000);
+	container->n_chunks = UINT64_C(10000000000);
 	bfs_file_stat(file, &node, &attr);
 	assert_int_equal(attr.len, UINT64_C(1280000000128));
 	assert_int_equal(bfs_file_open(file, &node, &diag), BFS_OK);
-	frame->n_chunks++;
+	container->n_chunks++;
 	bfs_file_stat(file, &node, &attr);
 	assert_int_equal(attr.len, 1);
 	assert_int_equal(bfs_file_open(file, &node, &diag), BFS_ERR_LIMIT);
-	frame->n_chunks = n_chunks;
+	container->n_chunks = n_chunks;
 	frames_close(file, &bytes);
 }
 

@@ -589,7 +589,7 @@ static void a_fixed_metalayer_may_be_a_chunk(void **state)
 	struct json_object *meta, *value;
 	struct bfs_source *source;
 	struct bfs_array *array;
-	struct bfs_frame *frame;
+	struct bfs_container *container;
 	struct bfs_file *file;
 	struct bfs_node node;
 	struct bfs_diag diag;
@@ -597,13 +597,15 @@ static void a_fixed_metalayer_may_be_a_chunk(void **state)
 	(void)state;
 	assert_int_equal(bfs_source_memory(bytes.p, bytes.len, false, &source,
 					   &diag), BFS_OK);
-	assert_int_equal(bfs_frame_open(source, NULL, NULL, &frame, &diag),
-			 BFS_OK);
-	assert_int_equal(frame->n_metas, 2);
-	frame->metas[0].is_chunk = true;
-	frame->metas[1].is_chunk = true;
-	assert_int_equal(bfs_array_open(frames_engine, frame, &array, &diag),
-			 BFS_OK);
+	assert_int_equal(
+		bfs_container_open(source, NULL, NULL, &container, &diag),
+		BFS_OK);
+	assert_int_equal(container->n_metas, 2);
+	container->metas[0].is_chunk = true;
+	container->metas[1].is_chunk = true;
+	assert_int_equal(
+		bfs_array_open(frames_engine, container, &array, &diag),
+		BFS_OK);
 	assert_int_equal(bfs_file_new(array, UINT32_MAX, &file, &diag),
 			 BFS_OK);
 	frames_expect(file, "meta/usermeta", "\xa5hello", 6);

@@ -300,7 +300,7 @@ static void an_array_in_order_f_says_so_in_both_versions(void **state)
 struct fake {
 	struct bfs_file_state state;
 	struct bfs_array array;
-	struct bfs_frame frame;
+	struct bfs_container container;
 };
 
 static void make_fake(struct fake *fake, unsigned ndim, const int64_t *shape,
@@ -308,12 +308,14 @@ static void make_fake(struct fake *fake, unsigned ndim, const int64_t *shape,
 {
 	memset(fake, 0, sizeof(*fake));
 	fake->state.file.array = &fake->array;
-	fake->array.frame = &fake->frame;
-	fake->frame.typesize = typesize;
-	fake->frame.array = (struct bfs_array_meta){ .present = true,
-		.linear = true, .fortran = fortran, .ndim = ndim };
+	fake->array.container = &fake->container;
+	fake->container.typesize = typesize;
+	fake->container.array = (struct bfs_array_meta){ .present = true,
+							 .linear = true,
+							 .fortran = fortran,
+							 .ndim = ndim };
 	for (unsigned d = 0; d < ndim; d++)
-		fake->frame.array.shape[d] = shape[d];
+		fake->container.array.shape[d] = shape[d];
 }
 
 /* Whether the items of chunk n are those that lie where it says, in that
@@ -374,7 +376,7 @@ static void joined_arrays_are_cut_into_runs_of_bounded_length(void **state)
 
 		make_fake(&fake, cases[i / 2].ndim, cases[i / 2].shape, 3,
 			  i % 2);
-		fake.frame.chunksize = 65536;
+		fake.container.chunksize = 65536;
 		assert_int_equal(bfs_zarr_new(&fake.state.file, &z, NULL),
 				 BFS_OK);
 		assert_true(z->chunk_len <= 65536 + 3);
@@ -407,7 +409,7 @@ static void hostile_shapes_of_joined_arrays_stay_in_bounds(void **state)
 				(int64_t)(INT64_MAX >> draw(63));
 		make_fake(&fake, ndim, shape, 1 + (uint32_t)draw(INT32_MAX),
 			  draw(2));
-		fake.frame.chunksize = (int64_t)draw(INT32_MAX) - 1;
+		fake.container.chunksize = (int64_t)draw(INT32_MAX) - 1;
 		err = bfs_zarr_new(&fake.state.file, &z, NULL);
 		if (err != BFS_OK) {
 			assert_int_equal(err, BFS_ERR_UNSUPPORTED);

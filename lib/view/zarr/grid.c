@@ -32,7 +32,7 @@ static void add_dim(struct bfs_zarr *z, uint64_t shape, uint64_t chunk)
 
 static void add_tiles(struct bfs_zarr *z, const struct bfs_file *file)
 {
-	const struct bfs_array_meta *m = &file->array->frame->array;
+	const struct bfs_array_meta *m = &file->array->container->array;
 	unsigned d;
 
 	for (d = 0; d < m->ndim; d++)
@@ -44,10 +44,10 @@ static void add_tiles(struct bfs_zarr *z, const struct bfs_file *file)
 }
 
 /* About as many bytes as a chunk of the frame has. */
-static uint64_t wanted_len(const struct bfs_frame *frame)
+static uint64_t wanted_len(const struct bfs_container *container)
 {
-	uint64_t len = frame->chunksize > 0 ? (uint64_t)frame->chunksize
-					    : ANY_CHUNK;
+	uint64_t len = container->chunksize > 0 ? (uint64_t)container->chunksize
+						: ANY_CHUNK;
 
 	return bfs_max(MIN_CHUNK, bfs_min(len, MAX_CHUNK));
 }
@@ -80,14 +80,14 @@ static void cut_dims(struct bfs_zarr *z, uint64_t want)
 
 static void add_joined(struct bfs_zarr *z, const struct bfs_file *file)
 {
-	const struct bfs_array_meta *m = &file->array->frame->array;
+	const struct bfs_array_meta *m = &file->array->container->array;
 	unsigned d;
 
 	for (d = 0; d < m->ndim; d++)
 		add_dim(z, (uint64_t)m->shape[d], 1);
 	for (d = 0; d < z->dtype.n_dims; d++)
 		add_dim(z, z->dtype.dims[d], 1);
-	cut_dims(z, wanted_len(file->array->frame));
+	cut_dims(z, wanted_len(file->array->container));
 }
 
 static enum bfs_err count_chunks(struct bfs_zarr *z, struct bfs_diag *diag)
@@ -113,14 +113,14 @@ static enum bfs_err count_chunks(struct bfs_zarr *z, struct bfs_diag *diag)
 static enum bfs_err fill(struct bfs_zarr *z, const struct bfs_file *file,
 			 struct bfs_diag *diag)
 {
-	const struct bfs_frame *frame = file->array->frame;
-	const struct bfs_array_meta *m = &frame->array;
+	const struct bfs_container *container = file->array->container;
+	const struct bfs_array_meta *m = &container->array;
 
 	if (!bfs_file_is_array(file))
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0, "no array");
 	BFS_TRY(bfs_file_check_items(file, diag));
 	z->fortran = m->fortran && m->ndim > 1;
-	BFS_TRY(bfs_dtype_of_items(m->dtype, m->dtype_len, frame->typesize,
+	BFS_TRY(bfs_dtype_of_items(m->dtype, m->dtype_len, container->typesize,
 				   m->ndim, &z->fortran, &z->dtype, diag));
 	if (file->array->has_nd)
 		add_tiles(z, file);

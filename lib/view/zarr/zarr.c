@@ -333,7 +333,7 @@ static bool is_hole(struct bfs_file *file, const struct bfs_node *node)
 	const struct bfs_zarr *z = find_chunk(file, node);
 
 	return z && z->tiled &&
-	       bfs_chunk_is_hole(file->array->frame, number_of(node));
+	       bfs_chunk_is_hole(file->array->container, number_of(node));
 }
 
 static void zarr_stat(struct bfs_file *file, const struct bfs_node *node,
