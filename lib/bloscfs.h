@@ -295,6 +295,98 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 			      bool hole, uint64_t *ret_off,
 			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 
+/* ---- facts ----------------------------------------------------------- */
+
+enum bloscfs_kind {
+	BLOSCFS_KIND_FRAME,		/* chunks, and no more is known */
+	BLOSCFS_KIND_ARRAY,
+	BLOSCFS_KIND_COLUMN,		/* of a table (bcolz) */
+	BLOSCFS_KIND_OBJECTS,		/* a list of values in MessagePack */
+	BLOSCFS_KIND_TENSOR,		/* an array packed in a plain frame */
+	BLOSCFS_KIND_STORE,		/* members by name, containers or not */
+	BLOSCFS_KIND_EXPRESSION,	/* a recipe: no chunk holds data */
+	BLOSCFS_KIND_PROXY,		/* what was fetched of another array */
+};
+
+/* "frame", "array", ...; never NULL. */
+const char *bloscfs_kind_name(enum bloscfs_kind kind);
+
+#define BLOSCFS_MAX_DIM 16
+#define BLOSCFS_MAX_FILTERS 6
+/* A number that headers and index do not tell. */
+#define BLOSCFS_NOT_KNOWN UINT64_MAX
+
+struct bloscfs_filter {
+	char name[24];
+	uint8_t id;			/* as stored */
+	uint8_t meta;			/* its parameter, as stored */
+	uint8_t reserved[6];		/* 0 */
+};
+
+/* What headers and index tell about a container as a whole: the same as its
+ * info.json. Strings that are pointers are static. */
+struct bloscfs_facts {
+	size_t size;			/* sizeof(struct bloscfs_facts), set by
+					 * the caller; stays as it is */
+	const char *format;		/* "b2nd", "chunk", ... */
+	char format_detail[48];		/* "2, contiguous"; may be "" */
+	enum bloscfs_kind kind;
+	enum bloscfs_status status;
+	struct bloscfs_diag why;	/* if status is not good; else err is
+					 * OK, chunk -1 and text "" */
+	uint64_t source_size;		/* bytes of the file (of a directory,
+					 * of its index) or the member */
+	uint64_t data_size;		/* bytes of data.bin, or NOT_KNOWN */
+	uint64_t nbytes;		/* all chunks decoded, or NOT_KNOWN */
+	uint64_t cbytes;		/* all that is stored */
+	uint64_t n_chunks;		/* that can be named */
+	uint64_t n_fetched;		/* of these, by a proxy; of all other
+					 * kinds NOT_KNOWN */
+	int64_t chunksize;		/* decoded; 0: they vary; -1: none */
+	uint32_t blocksize;		/* decoded; 0: not said */
+	uint32_t typesize;		/* bytes of an item, 1 or more */
+	uint64_t n_metas;		/* metalayers in meta/ ... */
+	uint64_t n_vlmetas;		/* ... and in vlmeta/ */
+	bool has_vlblocks;		/* blocks of a chunk vary in size */
+
+	/* Of the first stored chunk, or else what the container says. */
+	char codec[24];			/* "lz4"; "": not known */
+	int32_t clevel;			/* as the container says; -1: not */
+	uint32_t n_filters;		/* in the order of compressing */
+	struct bloscfs_filter filters[BLOSCFS_MAX_FILTERS];
+
+	/* Of an array, as stored; it need not be sound (see status). All 0
+	 * where there is none. */
+	bool is_array;
+	bool is_tiled;			/* chunk_shape and block_shape tell how
+					 * items lie in chunks and blocks */
+	char order;			/* 'C' or 'F' of the bytes in data.bin;
+					 * 0 without an array */
+	uint32_t ndim;			/* may be 0 of an array */
+	int64_t shape[BLOSCFS_MAX_DIM];	/* in items */
+	int64_t chunk_shape[BLOSCFS_MAX_DIM];
+	int64_t block_shape[BLOSCFS_MAX_DIM];
+	uint64_t dtype_len;		/* bytes of the whole; 0: none said */
+	char dtype[256];		/* NumPy's name ("<f8"), cut where it
+					 * is longer: see bloscfs_dtype */
+};
+
+/* The facts about the container that an entry belongs to: node->child alone
+ * counts, NULL is the outermost one. Decodes nothing of it (a container
+ * inside is found in what the outer one holds). Damage is a fact and no
+ * failure; what fails is an error of the moment, or no such container. */
+enum bloscfs_err bloscfs_facts(struct bloscfs_file *file,
+			       const struct bloscfs_node *node,
+			       struct bloscfs_facts *ret_facts,
+			       struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+/* The whole dtype, as stored, of a container named in the same way. buf (cap
+ * bytes, may be NULL if that is 0) takes what fits, with a NUL behind;
+ * *ret_len is the length without it. RANGE if none is said. */
+enum bloscfs_err bloscfs_dtype(struct bloscfs_file *file,
+			       const struct bloscfs_node *node, char *buf,
+			       size_t cap, size_t *ret_len,
+			       struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+
 #define BLOSCFS_XATTR_MAX 1024
 
 /* The i-th extended attribute (0, 1, ...) of an entry: user.bloscfs.format,

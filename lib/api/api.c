@@ -57,7 +57,7 @@ SAME(sizeof(((struct bloscfs_diag *)0)->text), BFS_DIAG_TEXT);
 
 /* ---- values ---------------------------------------------------------- */
 
-static void show_diag(const struct bfs_diag *own, struct bloscfs_diag *pub)
+void bfs_api_show(const struct bfs_diag *own, struct bloscfs_diag *pub)
 {
 	if (!pub)
 		return;
@@ -75,7 +75,7 @@ enum bloscfs_err bfs_api_answer(enum bfs_err err, struct bfs_diag *own,
 		own->err = err;
 		if (!own->text[0])
 			bfs_fail(own, err, own->off, "%s", bfs_err_name(err));
-		show_diag(own, pub);
+		bfs_api_show(own, pub);
 	}
 	return (enum bloscfs_err)err;
 }
@@ -372,7 +372,7 @@ enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
 				      struct bloscfs_diag *diag)
 {
 	if (call->own.why.err != BFS_OK)
-		show_diag(&call->own.why, diag);
+		bfs_api_show(&call->own.why, diag);
 	return (enum bloscfs_err)call->own.why.err;
 }
 
@@ -672,16 +672,16 @@ enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
 					struct bloscfs_diag *ret_why)
 {
 	struct bfs_diag own = { .chunk = -1 };
-	const struct bfs_facts *facts;
-	enum bfs_err err = bfs_file_judge(file->root, &facts, &own);
+	const struct bfs_verdict *verdict;
+	enum bfs_err err = bfs_file_judge(file->root, &verdict, &own);
 
 	if (err != BFS_OK) {
 		bfs_api_answer(err, &own, ret_why);
 		return BLOSCFS_DAMAGED;
 	}
-	if (facts->status != BFS_GOOD)
-		show_diag(&facts->why, ret_why);
-	return (enum bloscfs_status)facts->status;
+	if (verdict->status != BFS_GOOD)
+		bfs_api_show(&verdict->why, ret_why);
+	return (enum bloscfs_status)verdict->status;
 }
 
 enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,

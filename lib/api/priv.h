@@ -39,6 +39,8 @@ struct bloscfs_pieces {
 };
 
 #pragma GCC visibility push(hidden)
+/* A diagnosis as the caller sees it; pub may be NULL. */
+void bfs_api_show(const struct bfs_diag *own, struct bloscfs_diag *pub);
 /* Ends a call: fills the caller's diagnosis on failure only. */
 enum bloscfs_err bfs_api_answer(enum bfs_err err, struct bfs_diag *own,
 				struct bloscfs_diag *pub);

@@ -10,18 +10,11 @@
 #ifndef BFS_VIEW_FILE_H
 #define BFS_VIEW_FILE_H
 
+#include "view/facts.h"
 #include "view/view.h"
 
 /* The most entries of an index that are looked at to judge a file. */
 #define BFS_SCAN_CHUNKS UINT64_C(65536)
-
-/* What headers and index tell about the whole container. */
-struct bfs_facts {
-	enum bfs_status status;
-	struct bfs_diag why;		/* when status is not GOOD */
-	bool has_head;
-	struct bfs_chunk_head head;	/* of the first stored chunk */
-};
 
 /* A file name and the metalayer that has it. */
 struct bfs_name {
@@ -37,7 +30,7 @@ struct bfs_file_state {
 	struct bfs_name *meta_order;	/* by bytes of the name */
 	struct bfs_name *vlmeta_order;
 	bool judged;
-	struct bfs_facts facts;
+	struct bfs_verdict verdict;
 	bool holes_known;
 	uint64_t holes_len;		/* bytes of data.bin, at most */
 	bool zarr_known;
@@ -78,12 +71,6 @@ bool bfs_text_kept(const struct bfs_text *text, enum bfs_err *ret_err,
 /* The metalayer with this file name. */
 bool bfs_name_find(const struct bfs_name *order, size_t n, const char *name,
 		   size_t name_len, size_t *ret_index);
-
-/* The verdict, found out when first asked for (info.c). Fails only where
- * there can be none: no memory, a source that changed. */
-enum bfs_err bfs_file_judge(struct bfs_file *file,
-			    const struct bfs_facts **ret_facts,
-			    struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* The text of info.json, NUL-terminated. */
 enum bfs_err bfs_info_text(struct bfs_file *file, const char **ret_text,

@@ -145,7 +145,7 @@ static void a_codec_that_is_not_built_is_unsupported(void **state)
 	/* Streams of format 6, codec 250, in the first chunk. */
 	struct frame_bytes bytes;
 	struct bfs_file *file;
-	const struct bfs_facts *facts;
+	const struct bfs_verdict *verdict;
 	uint8_t head[32];
 	size_t at = data_at();
 
@@ -156,8 +156,8 @@ static void a_codec_that_is_not_built_is_unsupported(void **state)
 	head[2] = 0x05 | 6 << 5;
 	head[22] = 250;
 	open_changed(&bytes, at, head, sizeof(head), &file);
-	assert_int_equal(bfs_file_judge(file, &facts, NULL), BFS_OK);
-	assert_int_equal(facts->status, BFS_UNSUPPORTED);
+	assert_int_equal(bfs_file_judge(file, &verdict, NULL), BFS_OK);
+	assert_int_equal(verdict->status, BFS_UNSUPPORTED);
 	expect_info(file, "status", "unsupported");
 	expect_info(file, "codec", "codec-250");
 	frames_close(file, &bytes);
