@@ -494,10 +494,10 @@ bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
 }
 
 /* The rest of opening is the same for all frames, which it takes over. */
-static enum bfs_err wrap_frame(struct bloscfs *fs,
-			       struct bfs_container *container,
-			       struct bloscfs_file **ret_file,
-			       struct bfs_diag *diag)
+static enum bfs_err wrap_container(struct bloscfs *fs,
+				   struct bfs_container *container,
+				   struct bloscfs_file **ret_file,
+				   struct bfs_diag *diag)
 {
 	struct bloscfs_file *file = bfs_zalloc(1, sizeof(*file));
 	struct bfs_array *array;
@@ -512,8 +512,8 @@ static enum bfs_err wrap_frame(struct bloscfs *fs,
 	if (err == BFS_OK)
 		err = bfs_file_new(array, fs->views, &file->root, diag);
 	if (err == BFS_OK)
-		err = bfs_tree_new(fs->engine, fs->views, file->root,
-				   &file->tree, diag);
+		err = bfs_nesting_new(fs->engine, fs->views, file->root,
+				      &file->nesting, diag);
 	if (err == BFS_OK)
 		*ret_file = file;
 	else
@@ -534,7 +534,7 @@ static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
 	do {
 		err = bfs_container_open(source, name, NULL, &container, diag);
 		if (err == BFS_OK)
-			err = wrap_frame(fs, container, ret_file, diag);
+			err = wrap_container(fs, container, ret_file, diag);
 	} while (bfs_api_again(&turn, mark, &err, diag));
 	bfs_turn_end(&turn);
 	return err;
@@ -559,7 +559,7 @@ enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
 		err = bfs_container_open_guarded(dirfd, &inside, &container,
 						 &own);
 		if (err == BFS_OK)
-			err = wrap_frame(fs, container, ret_file, &own);
+			err = wrap_container(fs, container, ret_file, &own);
 	} while (bfs_api_again(&turn, mark, &err, &own));
 	bfs_turn_end(&turn);
 	return bfs_api_answer(err, &own, diag);
@@ -652,7 +652,7 @@ void bloscfs_close(struct bloscfs_file *file)
 {
 	if (!file)
 		return;
-	bfs_tree_free(file->tree);
+	bfs_nesting_free(file->nesting);
 	bfs_free(file);
 }
 

@@ -45,7 +45,7 @@ struct bloscfs_node bloscfs_root(void)
 
 bool bloscfs_has_children(struct bloscfs_file *file)
 {
-	return bfs_tree_has_children(file->tree);
+	return bfs_nesting_has_children(file->nesting);
 }
 
 uint64_t bloscfs_node_id(struct bloscfs_file *file,
@@ -53,7 +53,7 @@ uint64_t bloscfs_node_id(struct bloscfs_file *file,
 {
 	struct bfs_place own = own_place(node);
 
-	return bfs_tree_id(file->tree, &own);
+	return bfs_nesting_id(file->nesting, &own);
 }
 
 bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
@@ -66,8 +66,8 @@ bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 
 	bfs_turn_begin(&turn, true);
 	do {
-		has = bfs_tree_lookup(file->tree, &own, name, strlen(name),
-				      &found);
+		has = bfs_nesting_lookup(file->nesting, &own, name,
+					 strlen(name), &found);
 	} while (lacked(&turn, mark));
 	bfs_turn_end(&turn);
 	if (has)
@@ -85,7 +85,7 @@ bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 
 	bfs_turn_begin(&turn, true);
 	do {
-		has = bfs_tree_list(file->tree, &own, pos, name, &found);
+		has = bfs_nesting_list(file->nesting, &own, pos, name, &found);
 	} while (lacked(&turn, mark));
 	bfs_turn_end(&turn);
 	if (has)
@@ -99,10 +99,11 @@ static bool look_at(struct bloscfs_file *file, const struct bfs_place *place,
 {
 	struct bfs_file *inner;
 
-	if (bfs_tree_take(file->tree, place->child, &inner, NULL) != BFS_OK)
+	if (bfs_nesting_take(file->nesting, place->child, &inner, NULL) !=
+	    BFS_OK)
 		return false;
 	bfs_file_stat(inner, &place->node, ret_attr);
-	bfs_tree_give(file->tree, place->child);
+	bfs_nesting_give(file->nesting, place->child);
 	return true;
 }
 
@@ -133,11 +134,11 @@ bool bloscfs_is_dir(struct bloscfs_file *file,
 	struct bfs_file *inner;
 	bool is_dir = own.node.view == BFS_VIEW_ROOT;
 
-	if (is_dir || bfs_tree_take(file->tree, own.child, &inner, NULL) !=
-		      BFS_OK)
+	if (is_dir ||
+	    bfs_nesting_take(file->nesting, own.child, &inner, NULL) != BFS_OK)
 		return is_dir;
 	is_dir = bfs_file_is_dir(inner, &own.node);
-	bfs_tree_give(file->tree, own.child);
+	bfs_nesting_give(file->nesting, own.child);
 	return is_dir;
 }
 
@@ -162,10 +163,11 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
+		err = bfs_nesting_take(file->nesting, own.child, &inner,
+				       &own_diag);
 		if (err == BFS_OK) {
 			err = bfs_file_open(inner, &own.node, &own_diag);
-			bfs_tree_give(file->tree, own.child);
+			bfs_nesting_give(file->nesting, own.child);
 		}
 	} while (bfs_api_again(&turn, mark, &err, &own_diag));
 	bfs_turn_end(&turn);
@@ -186,11 +188,12 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
+		err = bfs_nesting_take(file->nesting, own.child, &inner,
+				       &own_diag);
 		if (err == BFS_OK) {
 			err = bfs_file_seek(inner, &own.node, off, hole,
 					    ret_off, &own_diag);
-			bfs_tree_give(file->tree, own.child);
+			bfs_nesting_give(file->nesting, own.child);
 		}
 	} while (bfs_api_again(&turn, mark, &err, &own_diag));
 	bfs_turn_end(&turn);
@@ -204,11 +207,12 @@ static bool find_xattr(struct bloscfs_file *file,
 	struct bfs_file *inner;
 	bool found;
 
-	if (bfs_tree_take(file->tree, place->child, &inner, NULL) != BFS_OK)
+	if (bfs_nesting_take(file->nesting, place->child, &inner, NULL) !=
+	    BFS_OK)
 		return false;
 	found = bfs_file_xattr(inner, &place->node, i, ret_name, value,
 			       ret_len);
-	bfs_tree_give(file->tree, place->child);
+	bfs_nesting_give(file->nesting, place->child);
 	return found;
 }
 
@@ -245,11 +249,12 @@ enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 		return bfs_api_refuse(diag);
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_tree_take(file->tree, own.child, &inner, &own_diag);
+		err = bfs_nesting_take(file->nesting, own.child, &inner,
+				       &own_diag);
 		if (err == BFS_OK) {
 			err = bfs_file_read(inner, &own.node, off, buf, len,
 					    ret_len, &own_diag);
-			bfs_tree_give(file->tree, own.child);
+			bfs_nesting_give(file->nesting, own.child);
 		}
 	} while (bfs_api_again(&turn, mark, &err, &own_diag));
 	bfs_turn_end(&turn);
@@ -277,11 +282,11 @@ static enum bfs_err pin_range(struct bloscfs_file *file,
 	struct bfs_file *inner;
 	enum bfs_err err;
 
-	BFS_TRY(bfs_tree_take(file->tree, place->child, &inner, diag));
+	BFS_TRY(bfs_nesting_take(file->nesting, place->child, &inner, diag));
 	err = bfs_file_pin(inner, &place->node, off, buf, len, &pieces->own,
 			   diag);
 	if (err != BFS_OK) {
-		bfs_tree_give(file->tree, place->child);
+		bfs_nesting_give(file->nesting, place->child);
 		return err;
 	}
 	pieces->file = inner;
@@ -322,7 +327,7 @@ void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces)
 	if (!file || !pieces || !pieces->file)
 		return;
 	bfs_array_release(pieces->file->array, &pieces->own);
-	bfs_tree_give(file->tree, pieces->child);
+	bfs_nesting_give(file->nesting, pieces->child);
 	bfs_turn_end(&pieces->turn);
 	pieces->file = NULL;
 }

@@ -148,10 +148,10 @@ static enum bfs_err ask_one(struct bloscfs_file *file, uint32_t child,
 	struct bfs_file *inner;
 	enum bfs_err err;
 
-	BFS_TRY(bfs_tree_take(file->tree, child, &inner, diag));
+	BFS_TRY(bfs_nesting_take(file->nesting, child, &inner, diag));
 	err = q->facts ? tell_facts(inner, q->facts, diag) :
 	      find_dtype(inner, q->buf, q->cap, q->ret_len, diag);
-	bfs_tree_give(file->tree, child);
+	bfs_nesting_give(file->nesting, child);
 	return err;
 }
 

@@ -27,7 +27,7 @@ struct bloscfs_call {
 };
 
 struct bloscfs_file {
-	struct bfs_tree *tree;
+	struct bfs_nesting *nesting;
 	struct bfs_file *root;		/* the outermost container */
 };
 

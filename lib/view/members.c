@@ -18,7 +18,7 @@
 
 #define KIND_NODE 0
 
-enum { UNSEEN, PLAIN, FRAME };
+enum { UNSEEN, PLAIN, CONTAINER };
 
 static const struct bfs_name_node *find_node(const struct bfs_file *file,
 					     const struct bfs_node *node)
@@ -63,7 +63,7 @@ enum bfs_err bfs_member_source(struct bfs_file *file,
 				 ret_source, diag);
 }
 
-bool bfs_member_is_frame(struct bfs_file *file, const struct bfs_node *node)
+bool bfs_member_is_container(struct bfs_file *file, const struct bfs_node *node)
 {
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_member *m;
@@ -80,13 +80,13 @@ bool bfs_member_is_frame(struct bfs_file *file, const struct bfs_node *node)
 	if (looked == UNSEEN) {
 		if (bfs_member_source(file, node, &source, &name, NULL))
 			return false;
-		looked = bfs_container_probe(source, name) ? FRAME : PLAIN;
+		looked = bfs_container_probe(source, name) ? CONTAINER : PLAIN;
 		bfs_source_unref(source);
 		if (bfs_moment_settle(mark, BFS_OK, NULL) != BFS_OK)
 			return false;
 		atomic_store(&m->looked, looked);
 	}
-	return looked == FRAME;
+	return looked == CONTAINER;
 }
 
 static size_t members_roots(struct bfs_file *file, struct bfs_root *ret_roots)

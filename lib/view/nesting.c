@@ -22,7 +22,7 @@ struct child {
 	uint64_t used;
 };
 
-struct bfs_tree {
+struct bfs_nesting {
 	struct bfs_engine *engine;
 	uint32_t views;
 	struct bfs_file *root;
@@ -34,39 +34,40 @@ struct bfs_tree {
 	uint64_t clock;
 };
 
-enum bfs_err bfs_tree_new(struct bfs_engine *engine, uint32_t views,
-			  struct bfs_file *root, struct bfs_tree **ret_tree,
-			  struct bfs_diag *diag)
+enum bfs_err bfs_nesting_new(struct bfs_engine *engine, uint32_t views,
+			     struct bfs_file *root,
+			     struct bfs_nesting **ret_nesting,
+			     struct bfs_diag *diag)
 {
-	struct bfs_tree *tree = bfs_zalloc(1, sizeof(*tree));
+	struct bfs_nesting *nesting = bfs_zalloc(1, sizeof(*nesting));
 
-	if (!tree) {
+	if (!nesting) {
 		bfs_file_free(root);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for an opened file");
 	}
-	tree->engine = engine;
-	tree->views = views;
-	tree->root = root;
-	pthread_mutex_init(&tree->lock, NULL);
-	*ret_tree = tree;
+	nesting->engine = engine;
+	nesting->views = views;
+	nesting->root = root;
+	pthread_mutex_init(&nesting->lock, NULL);
+	*ret_nesting = nesting;
 	return BFS_OK;
 }
 
 /* Children come after their parents in the table. */
-void bfs_tree_free(struct bfs_tree *tree)
+void bfs_nesting_free(struct bfs_nesting *nesting)
 {
 	uint32_t i;
 
-	if (!tree)
+	if (!nesting)
 		return;
-	for (i = tree->n; i-- > 0;)
-		bfs_file_free(tree->list[i].file);
-	bfs_file_free(tree->root);
-	bfs_free(tree->list);
-	bfs_free(tree->hash);
-	pthread_mutex_destroy(&tree->lock);
-	bfs_free(tree);
+	for (i = nesting->n; i-- > 0;)
+		bfs_file_free(nesting->list[i].file);
+	bfs_file_free(nesting->root);
+	bfs_free(nesting->list);
+	bfs_free(nesting->hash);
+	pthread_mutex_destroy(&nesting->lock);
+	bfs_free(nesting);
 }
 
 static uint64_t mix(uint64_t x)
@@ -83,90 +84,95 @@ static uint64_t node_id(uint64_t parent, const struct bfs_node *node)
 	return mix(id + node->index);
 }
 
-uint64_t bfs_tree_id(struct bfs_tree *tree, const struct bfs_place *place)
+uint64_t bfs_nesting_id(struct bfs_nesting *nesting,
+			const struct bfs_place *place)
 {
 	uint64_t parent = 0;
 
 	if (!place->child)
 		return node_id(0, &place->node);
-	pthread_mutex_lock(&tree->lock);
-	if (place->child <= tree->n)
-		parent = tree->list[place->child - 1].id;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_lock(&nesting->lock);
+	if (place->child <= nesting->n)
+		parent = nesting->list[place->child - 1].id;
+	pthread_mutex_unlock(&nesting->lock);
 	return node_id(parent, &place->node);
 }
 
 /* ---- numbers --------------------------------------------------------- */
 
-static uint32_t *find_slot(struct bfs_tree *tree, uint32_t parent,
+static uint32_t *find_slot(struct bfs_nesting *nesting, uint32_t parent,
 			   const struct bfs_node *node)
 {
 	uint64_t h = (node->index * 31 + parent) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(h >> 32) & (tree->hash_cap - 1);
+	uint32_t i = (uint32_t)(h >> 32) & (nesting->hash_cap - 1);
 
-	while (tree->hash[i]) {
-		const struct child *c = &tree->list[tree->hash[i] - 1];
+	while (nesting->hash[i]) {
+		const struct child *c = &nesting->list[nesting->hash[i] - 1];
 
 		if (c->parent == parent && c->node.view == node->view &&
 		    c->node.index == node->index)
 			break;
-		i = (i + 1) & (tree->hash_cap - 1);
+		i = (i + 1) & (nesting->hash_cap - 1);
 	}
-	return &tree->hash[i];
+	return &nesting->hash[i];
 }
 
-static bool grow(struct bfs_tree *tree)
+static bool grow(struct bfs_nesting *nesting)
 {
-	uint32_t cap = tree->cap ? 2 * tree->cap : 16, *hash, i;
+	uint32_t cap = nesting->cap ? 2 * nesting->cap : 16, *hash, i;
 	struct child *list;
 
-	if (tree->n < tree->cap)
+	if (nesting->n < nesting->cap)
 		return true;
 	if (cap > MAX_CHILDREN)
 		return false;
-	list = bfs_realloc(tree->list, cap * sizeof(*list));
+	list = bfs_realloc(nesting->list, cap * sizeof(*list));
 	if (list)
-		tree->list = list;
+		nesting->list = list;
 	hash = bfs_zalloc(4 * cap, sizeof(*hash));
 	if (!list || !hash) {
 		bfs_free(hash);
 		return false;
 	}
-	bfs_free(tree->hash);
-	tree->hash = hash;
-	tree->hash_cap = 4 * cap;
-	tree->cap = cap;
-	for (i = 0; i < tree->n; i++)
-		*find_slot(tree, list[i].parent, &list[i].node) = i + 1;
+	bfs_free(nesting->hash);
+	nesting->hash = hash;
+	nesting->hash_cap = 4 * cap;
+	nesting->cap = cap;
+	for (i = 0; i < nesting->n; i++)
+		*find_slot(nesting, list[i].parent, &list[i].node) = i + 1;
 	return true;
 }
 
 /* The number of the container at a node of `parent`; 0 where there can be
  * none (too deep, too many, no memory). */
-static uint32_t number_child(struct bfs_tree *tree, uint32_t parent,
+static uint32_t number_child(struct bfs_nesting *nesting, uint32_t parent,
 			     const struct bfs_node *node)
 {
 	uint32_t *slot, number = 0, depth;
 
-	pthread_mutex_lock(&tree->lock);
-	depth = parent ? tree->list[parent - 1].depth + 1 : 1;
-	if (tree->hash)
-		number = *find_slot(tree, parent, node);
-	if (!number && depth <= BFS_TREE_DEPTH && grow(tree)) {
-		slot = find_slot(tree, parent, node);
-		tree->list[tree->n] = (struct child){
-			.parent = parent, .depth = depth, .node = *node,
-			.id = node_id(parent ? tree->list[parent - 1].id : 0,
-				      node) };
-		*slot = number = ++tree->n;
+	pthread_mutex_lock(&nesting->lock);
+	depth = parent ? nesting->list[parent - 1].depth + 1 : 1;
+	if (nesting->hash)
+		number = *find_slot(nesting, parent, node);
+	if (!number && depth <= BFS_NESTING_DEPTH && grow(nesting)) {
+		slot = find_slot(nesting, parent, node);
+		nesting->list[nesting->n] = (struct child){
+			.parent = parent,
+			.depth = depth,
+			.node = *node,
+			.id = node_id(parent ? nesting->list[parent - 1].id : 0,
+				      node)
+		};
+		*slot = number = ++nesting->n;
 	}
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&nesting->lock);
 	return number;
 }
 
 /* ---- opening --------------------------------------------------------- */
 
-static enum bfs_err open_child(struct bfs_tree *tree, struct bfs_file *parent,
+static enum bfs_err open_child(struct bfs_nesting *nesting,
+			       struct bfs_file *parent,
 			       const struct bfs_node *node,
 			       struct bfs_file **ret_file,
 			       struct bfs_diag *diag)
@@ -181,69 +187,69 @@ static enum bfs_err open_child(struct bfs_tree *tree, struct bfs_file *parent,
 	err = bfs_container_open(source, name, NULL, &container, diag);
 	bfs_source_unref(source);
 	BFS_TRY(err);
-	BFS_TRY(bfs_array_open(tree->engine, container, &array, diag));
-	return bfs_file_new(array, tree->views, ret_file, diag);
+	BFS_TRY(bfs_array_open(nesting->engine, container, &array, diag));
+	return bfs_file_new(array, nesting->views, ret_file, diag);
 }
 
 /* Takes the child if it is open already. */
-static bool take_open(struct bfs_tree *tree, uint32_t number,
+static bool take_open(struct bfs_nesting *nesting, uint32_t number,
 		      struct bfs_file **ret_file)
 {
 	struct child *c;
 	bool open;
 
-	pthread_mutex_lock(&tree->lock);
-	c = &tree->list[number - 1];
+	pthread_mutex_lock(&nesting->lock);
+	c = &nesting->list[number - 1];
 	open = c->file;
 	if (open) {
 		c->refs++;
 		*ret_file = c->file;
 	}
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&nesting->lock);
 	return open;
 }
 
-static void read_child(struct bfs_tree *tree, uint32_t number,
+static void read_child(struct bfs_nesting *nesting, uint32_t number,
 		       uint32_t *ret_parent, struct bfs_node *ret_node)
 {
-	pthread_mutex_lock(&tree->lock);
-	*ret_parent = tree->list[number - 1].parent;
-	*ret_node = tree->list[number - 1].node;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_lock(&nesting->lock);
+	*ret_parent = nesting->list[number - 1].parent;
+	*ret_node = nesting->list[number - 1].node;
+	pthread_mutex_unlock(&nesting->lock);
 }
 
-static bool was_numbered(struct bfs_tree *tree, uint32_t number)
+static bool was_numbered(struct bfs_nesting *nesting, uint32_t number)
 {
 	bool was;
 
-	pthread_mutex_lock(&tree->lock);
-	was = number <= tree->n;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_lock(&nesting->lock);
+	was = number <= nesting->n;
+	pthread_mutex_unlock(&nesting->lock);
 	return was;
 }
 
 /* Publishes an opened child; false when another thread was faster. */
-static bool install(struct bfs_tree *tree, uint32_t number,
+static bool install(struct bfs_nesting *nesting, uint32_t number,
 		    struct bfs_file *file, struct bfs_file **ret_file)
 {
 	struct child *c;
 	bool mine;
 
-	pthread_mutex_lock(&tree->lock);
-	c = &tree->list[number - 1];
+	pthread_mutex_lock(&nesting->lock);
+	c = &nesting->list[number - 1];
 	mine = !c->file;
 	if (mine) {
 		c->file = file;
-		tree->n_open++;
+		nesting->n_open++;
 	}
 	c->refs++;
 	*ret_file = c->file;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&nesting->lock);
 	return mine;
 }
 
-enum bfs_err bfs_tree_take(struct bfs_tree *tree, uint32_t number,
-			   struct bfs_file **ret_file, struct bfs_diag *diag)
+enum bfs_err bfs_nesting_take(struct bfs_nesting *nesting, uint32_t number,
+			      struct bfs_file **ret_file, struct bfs_diag *diag)
 {
 	struct bfs_file *parent_file, *file = NULL;
 	struct bfs_node node;
@@ -251,123 +257,123 @@ enum bfs_err bfs_tree_take(struct bfs_tree *tree, uint32_t number,
 	enum bfs_err err;
 
 	if (number == 0) {
-		*ret_file = tree->root;
+		*ret_file = nesting->root;
 		return BFS_OK;
 	}
-	if (!was_numbered(tree, number))
+	if (!was_numbered(nesting, number))
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	if (take_open(tree, number, ret_file))
+	if (take_open(nesting, number, ret_file))
 		return BFS_OK;
-	read_child(tree, number, &parent, &node);
+	read_child(nesting, number, &parent, &node);
 	/* Depth is bounded, and so is this recursion. */
-	BFS_TRY(bfs_tree_take(tree, parent, &parent_file, diag));
-	err = open_child(tree, parent_file, &node, &file, diag);
+	BFS_TRY(bfs_nesting_take(nesting, parent, &parent_file, diag));
+	err = open_child(nesting, parent_file, &node, &file, diag);
 	/* An installed child keeps its parent taken. */
-	if (err == BFS_OK && install(tree, number, file, ret_file))
+	if (err == BFS_OK && install(nesting, number, file, ret_file))
 		return BFS_OK;
 	if (err == BFS_OK)
 		bfs_file_free(file);
-	bfs_tree_give(tree, parent);
+	bfs_nesting_give(nesting, parent);
 	return err;
 }
 
 /* With the lock held: the child to close, or 0. */
-static uint32_t find_idle(const struct bfs_tree *tree)
+static uint32_t find_idle(const struct bfs_nesting *nesting)
 {
 	uint32_t found = 0, i;
 
-	if (tree->n_open <= BFS_TREE_OPEN)
+	if (nesting->n_open <= BFS_NESTING_OPEN)
 		return 0;
-	for (i = 0; i < tree->n; i++) {
-		const struct child *c = &tree->list[i];
+	for (i = 0; i < nesting->n; i++) {
+		const struct child *c = &nesting->list[i];
 
 		if (c->file && c->refs == 0 &&
-		    (!found || c->used < tree->list[found - 1].used))
+		    (!found || c->used < nesting->list[found - 1].used))
 			found = i + 1;
 	}
 	return found;
 }
 
-void bfs_tree_give(struct bfs_tree *tree, uint32_t number)
+void bfs_nesting_give(struct bfs_nesting *nesting, uint32_t number)
 {
 	struct bfs_file *gone = NULL;
 	uint32_t idle, parent = 0;
 
 	if (number == 0)
 		return;
-	pthread_mutex_lock(&tree->lock);
-	tree->list[number - 1].refs--;
-	tree->list[number - 1].used = ++tree->clock;
-	idle = find_idle(tree);
+	pthread_mutex_lock(&nesting->lock);
+	nesting->list[number - 1].refs--;
+	nesting->list[number - 1].used = ++nesting->clock;
+	idle = find_idle(nesting);
 	if (idle) {
-		gone = tree->list[idle - 1].file;
-		parent = tree->list[idle - 1].parent;
-		tree->list[idle - 1].file = NULL;
-		tree->n_open--;
+		gone = nesting->list[idle - 1].file;
+		parent = nesting->list[idle - 1].parent;
+		nesting->list[idle - 1].file = NULL;
+		nesting->n_open--;
 	}
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&nesting->lock);
 	if (!gone)
 		return;
 	bfs_file_free(gone);
-	bfs_tree_give(tree, parent);
+	bfs_nesting_give(nesting, parent);
 }
 
 /* ---- entries --------------------------------------------------------- */
 
-bool bfs_tree_has_children(struct bfs_tree *tree)
+bool bfs_nesting_has_children(struct bfs_nesting *nesting)
 {
 	bool has;
 
-	pthread_mutex_lock(&tree->lock);
-	has = tree->n > 0;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_lock(&nesting->lock);
+	has = nesting->n > 0;
+	pthread_mutex_unlock(&nesting->lock);
 	return has;
 }
 
 /* A node found in `child`: a container there becomes its own root. */
-static void place_node(struct bfs_tree *tree, uint32_t child,
+static void place_node(struct bfs_nesting *nesting, uint32_t child,
 		       struct bfs_file *file, const struct bfs_node *node,
 		       struct bfs_place *ret_place)
 {
 	uint32_t inner = 0;
 
-	if (node->view != BFS_VIEW_ROOT && bfs_member_is_frame(file, node))
-		inner = number_child(tree, child, node);
+	if (node->view != BFS_VIEW_ROOT && bfs_member_is_container(file, node))
+		inner = number_child(nesting, child, node);
 	*ret_place = (struct bfs_place){ child, *node };
 	if (inner)
 		*ret_place = (struct bfs_place){
 			inner, { .view = BFS_VIEW_ROOT } };
 }
 
-bool bfs_tree_lookup(struct bfs_tree *tree, const struct bfs_place *dir,
-		     const char *name, size_t name_len,
-		     struct bfs_place *ret_place)
+bool bfs_nesting_lookup(struct bfs_nesting *nesting,
+			const struct bfs_place *dir, const char *name,
+			size_t name_len, struct bfs_place *ret_place)
 {
 	struct bfs_file *file;
 	struct bfs_node node;
 	bool found;
 
-	if (bfs_tree_take(tree, dir->child, &file, NULL) != BFS_OK)
+	if (bfs_nesting_take(nesting, dir->child, &file, NULL) != BFS_OK)
 		return false;
 	found = bfs_file_lookup(file, &dir->node, name, name_len, &node);
 	if (found)
-		place_node(tree, dir->child, file, &node, ret_place);
-	bfs_tree_give(tree, dir->child);
+		place_node(nesting, dir->child, file, &node, ret_place);
+	bfs_nesting_give(nesting, dir->child);
 	return found;
 }
 
-bool bfs_tree_list(struct bfs_tree *tree, const struct bfs_place *dir,
-		   uint64_t pos, char *name, struct bfs_place *ret_place)
+bool bfs_nesting_list(struct bfs_nesting *nesting, const struct bfs_place *dir,
+		      uint64_t pos, char *name, struct bfs_place *ret_place)
 {
 	struct bfs_file *file;
 	struct bfs_node node;
 	bool found;
 
-	if (bfs_tree_take(tree, dir->child, &file, NULL) != BFS_OK)
+	if (bfs_nesting_take(nesting, dir->child, &file, NULL) != BFS_OK)
 		return false;
 	found = bfs_file_list(file, &dir->node, pos, name, &node);
 	if (found)
-		place_node(tree, dir->child, file, &node, ret_place);
-	bfs_tree_give(tree, dir->child);
+		place_node(nesting, dir->child, file, &node, ret_place);
+	bfs_nesting_give(nesting, dir->child);
 	return found;
 }

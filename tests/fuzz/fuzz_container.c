@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 /* What is left to do for one input. */
 struct budget {
-	struct bfs_tree *tree;
+	struct bfs_nesting *tree;
 	unsigned entries;
 	size_t bytes;
 };
@@ -79,7 +79,7 @@ static void read_entry(struct budget *b, const struct bfs_place *place)
 	uint8_t byte;
 	size_t n = 1;
 
-	if (bfs_tree_take(b->tree, place->child, &file, &diag) != BFS_OK) {
+	if (bfs_nesting_take(b->tree, place->child, &file, &diag) != BFS_OK) {
 		need(diag.text[0]);
 		return;
 	}
@@ -94,7 +94,7 @@ static void read_entry(struct budget *b, const struct bfs_place *place)
 	} else {
 		need(diag.text[0]);
 	}
-	bfs_tree_give(b->tree, place->child);
+	bfs_nesting_give(b->tree, place->child);
 }
 
 static bool is_dir(struct budget *b, const struct bfs_place *place)
@@ -102,10 +102,10 @@ static bool is_dir(struct budget *b, const struct bfs_place *place)
 	struct bfs_file *file;
 	struct bfs_attr attr = { 0 };
 
-	if (bfs_tree_take(b->tree, place->child, &file, NULL) != BFS_OK)
+	if (bfs_nesting_take(b->tree, place->child, &file, NULL) != BFS_OK)
 		return false;
 	bfs_file_stat(file, &place->node, &attr);
-	bfs_tree_give(b->tree, place->child);
+	bfs_nesting_give(b->tree, place->child);
 	return attr.is_dir;
 }
 
@@ -117,13 +117,13 @@ static void walk(struct budget *b, const struct bfs_place *dir, unsigned depth)
 	if (depth > MOST_DEPTH)
 		return;
 	for (uint64_t pos = 0; b->entries > 0; pos++) {
-		if (!bfs_tree_list(b->tree, dir, pos, name, &place))
+		if (!bfs_nesting_list(b->tree, dir, pos, name, &place))
 			break;
 		b->entries--;
 		need(name[0] && !strchr(name, '/') && strcmp(name, ".") &&
 		     strcmp(name, ".."));
-		need(bfs_tree_lookup(b->tree, dir, name, strlen(name),
-				     &found));
+		need(bfs_nesting_lookup(b->tree, dir, name, strlen(name),
+					&found));
 		need(found.child == place.child &&
 		     found.node.view == place.node.view &&
 		     found.node.kind == place.node.kind &&
@@ -144,10 +144,10 @@ static void walk_array(struct bfs_array *array)
 
 	if (bfs_file_new(array, views, &file, NULL) != BFS_OK)
 		return;
-	if (bfs_tree_new(get_engine(), views, file, &b.tree, NULL) != BFS_OK)
+	if (bfs_nesting_new(get_engine(), views, file, &b.tree, NULL) != BFS_OK)
 		return;
 	walk(&b, &root, 0);
-	bfs_tree_free(b.tree);
+	bfs_nesting_free(b.tree);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -33,7 +33,7 @@ static inline struct build make_member(const char *text)
 }
 
 struct store {
-	struct bfs_tree *tree;
+	struct bfs_nesting *tree;
 	struct bfs_file *root;
 };
 
@@ -42,14 +42,15 @@ static inline struct store open_store(const struct build *b, const char *name)
 	struct store s;
 
 	s.root = hostile_file(b, name);
-	assert_int_equal(bfs_tree_new(hostile_engine, s.root->views, s.root,
-				      &s.tree, NULL), BFS_OK);
+	assert_int_equal(bfs_nesting_new(hostile_engine, s.root->views, s.root,
+					 &s.tree, NULL),
+			 BFS_OK);
 	return s;
 }
 
 static inline void close_store(struct store *s)
 {
-	bfs_tree_free(s->tree);
+	bfs_nesting_free(s->tree);
 }
 
 static inline bool find_place(struct store *s, const char *path,
@@ -60,7 +61,7 @@ static inline bool find_place(struct store *s, const char *path,
 	while (*path) {
 		size_t len = strcspn(path, "/");
 
-		if (!bfs_tree_lookup(s->tree, &at, path, len, &at))
+		if (!bfs_nesting_lookup(s->tree, &at, path, len, &at))
 			return false;
 		path += len + (path[len] == '/');
 	}
@@ -83,7 +84,7 @@ static inline void expect_entry(struct store *s, const char *path,
 	assert_non_null(got);
 	if (!find_place(s, path, &place))
 		fail_msg("no %s", path);
-	err = bfs_tree_take(s->tree, place.child, &file, &diag);
+	err = bfs_nesting_take(s->tree, place.child, &file, &diag);
 	assert_int_equal(err, BFS_OK);
 	bfs_file_stat(file, &place.node, &attr);
 	err = bfs_file_read(file, &place.node, 0, got, len + 1, &n, &diag);
@@ -93,7 +94,7 @@ static inline void expect_entry(struct store *s, const char *path,
 	assert_int_equal(n, len);
 	assert_int_equal(attr.len, len);
 	assert_memory_equal(got, want, len);
-	bfs_tree_give(s->tree, place.child);
+	bfs_nesting_give(s->tree, place.child);
 	free(got);
 }
 
@@ -120,7 +121,7 @@ static inline void expect_refused(struct store *s, const char *path,
 
 	if (!find_place(s, path, &place))
 		fail_msg("no %s", path);
-	assert_int_equal(bfs_tree_take(s->tree, place.child, &file, &diag),
+	assert_int_equal(bfs_nesting_take(s->tree, place.child, &file, &diag),
 			 BFS_OK);
 	err = bfs_file_open(file, &place.node, &diag);
 	if (err != want || !strstr(diag.text, word))
@@ -129,7 +130,7 @@ static inline void expect_refused(struct store *s, const char *path,
 	assert_non_null(strstr(diag.text, word));
 	assert_int_not_equal(bfs_file_read(file, &place.node, 0, &byte, 1, &n,
 					   NULL), BFS_OK);
-	bfs_tree_give(s->tree, place.child);
+	bfs_nesting_give(s->tree, place.child);
 }
 
 static inline void expect_no_entry(struct store *s, const char *path)
@@ -150,24 +151,24 @@ static inline unsigned list_all(struct store *s, const struct bfs_place *dir,
 
 	if (depth > 40)
 		return 0;
-	for (uint64_t pos = 0; bfs_tree_list(s->tree, dir, pos, name, &place);
-	     pos++) {
+	for (uint64_t pos = 0;
+	     bfs_nesting_list(s->tree, dir, pos, name, &place); pos++) {
 		struct bfs_file *file;
 		struct bfs_attr attr;
 
 		assert_true(name[0] && !strchr(name, '/') &&
 			    strcmp(name, ".") && strcmp(name, ".."));
-		assert_true(bfs_tree_lookup(s->tree, dir, name, strlen(name),
-					    &found));
+		assert_true(bfs_nesting_lookup(s->tree, dir, name, strlen(name),
+					       &found));
 		assert_int_equal(found.child, place.child);
 		assert_int_equal(found.node.view, place.node.view);
 		assert_int_equal(found.node.kind, place.node.kind);
 		assert_int_equal(found.node.index, place.node.index);
 		n++;
-		if (bfs_tree_take(s->tree, place.child, &file, NULL))
+		if (bfs_nesting_take(s->tree, place.child, &file, NULL))
 			continue;
 		bfs_file_stat(file, &place.node, &attr);
-		bfs_tree_give(s->tree, place.child);
+		bfs_nesting_give(s->tree, place.child);
 		if (attr.is_dir)
 			n += list_all(s, &place, depth + 1);
 	}

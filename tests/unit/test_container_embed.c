@@ -375,13 +375,13 @@ static void heap_that_is_damaged_fails_where_it_is_touched(void **state)
 	patch_le(&b, head + 12, 100000, 4);
 	s = open_store(&b, NAME);
 	assert_true(find_place(&s, "tree/grp/a", &place));
-	if (bfs_tree_take(s.tree, place.child, &file, &diag) == BFS_OK) {
+	if (bfs_nesting_take(s.tree, place.child, &file, &diag) == BFS_OK) {
 		uint8_t byte;
 		size_t n;
 
 		assert_int_not_equal(bfs_file_read(file, &place.node, 0, &byte,
 						   1, &n, &diag), BFS_OK);
-		bfs_tree_give(s.tree, place.child);
+		bfs_nesting_give(s.tree, place.child);
 	}
 	assert_true(diag.text[0] != '\0');
 	expect_text(&s, "tree/b", "second");
@@ -397,7 +397,7 @@ static void stores_in_stores_end_at_a_depth(void **state)
 	unsigned depth;
 
 	(void)state;
-	for (int i = 0; i < BFS_TREE_DEPTH + 4; i++) {
+	for (int i = 0; i < BFS_NESTING_DEPTH + 4; i++) {
 		struct build map = begin_map(1);
 
 		put_place(&map, "/in", 0, inner.len);
@@ -405,12 +405,12 @@ static void stores_in_stores_end_at_a_depth(void **state)
 	}
 	s = open_store(&inner, NAME);
 	for (depth = 0; depth < 100; depth++) {
-		if (!bfs_tree_lookup(s.tree, &place, "tree", 4, &next) ||
-		    !bfs_tree_lookup(s.tree, &next, "in", 2, &next))
+		if (!bfs_nesting_lookup(s.tree, &place, "tree", 4, &next) ||
+		    !bfs_nesting_lookup(s.tree, &next, "in", 2, &next))
 			break;
 		place = next;
 	}
-	assert_int_equal(depth, BFS_TREE_DEPTH + 1);
+	assert_int_equal(depth, BFS_NESTING_DEPTH + 1);
 	close_store(&s);
 	free(inner.p);
 }

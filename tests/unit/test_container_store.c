@@ -668,12 +668,12 @@ static void frame_longer_than_its_member_sees_nothing_of_others(void **state)
 	zip_finish(&z, false);
 	s = open_store(&z.out, NAME);
 	assert_true(find_place(&s, "a", &place));
-	assert_int_equal(bfs_tree_take(s.tree, place.child, &file, NULL),
+	assert_int_equal(bfs_nesting_take(s.tree, place.child, &file, NULL),
 			 BFS_OK);
 	expect_blamed(file->array, BFS_DAMAGED, "are there");
 	expect_failure(file->array, BFS_STREAM_CHUNK, 0, BFS_ERR_TRUNCATED,
 		       "cbytes");
-	bfs_tree_give(s.tree, place.child);
+	bfs_nesting_give(s.tree, place.child);
 	expect_text(&s, "b", "secret");
 	close_store(&s);
 	free(z.out.p);
@@ -689,7 +689,7 @@ static void stores_in_stores_end_at_a_depth(void **state)
 	unsigned depth;
 
 	(void)state;
-	for (int i = 0; i < 2 * BFS_TREE_DEPTH; i++) {
+	for (int i = 0; i < 2 * BFS_NESTING_DEPTH; i++) {
 		struct zip z = { 0 };
 
 		add(&z, "in.b2z", &inner);
@@ -699,12 +699,12 @@ static void stores_in_stores_end_at_a_depth(void **state)
 	}
 	s = open_store(&inner, NAME);
 	for (depth = 0; depth < 100; depth++) {
-		if (!bfs_tree_lookup(s.tree, &place, "in.b2z", 6, &next))
+		if (!bfs_nesting_lookup(s.tree, &place, "in.b2z", 6, &next))
 			break;
 		place = next;
 	}
 	/* Beyond the bound a store is a file like others. */
-	assert_int_equal(depth, BFS_TREE_DEPTH + 1);
+	assert_int_equal(depth, BFS_NESTING_DEPTH + 1);
 	list_store(&s);
 	close_store(&s);
 	free(inner.p);
@@ -717,14 +717,14 @@ static void more_members_than_are_kept_open_are_served(void **state)
 	char name[32];
 
 	(void)state;
-	for (int i = 0; i < 3 * BFS_TREE_OPEN; i++) {
+	for (int i = 0; i < 3 * BFS_NESTING_OPEN; i++) {
 		snprintf(name, sizeof(name), "m%d", i);
 		add_text(&z, name, name);
 	}
 	zip_finish(&z, false);
 	s = open_store(&z.out, NAME);
 	for (int round = 0; round < 2; round++)
-		for (int i = 0; i < 3 * BFS_TREE_OPEN; i++) {
+		for (int i = 0; i < 3 * BFS_NESTING_OPEN; i++) {
 			snprintf(name, sizeof(name), "m%d", i);
 			expect_text(&s, name, name);
 		}
