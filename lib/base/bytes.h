@@ -8,6 +8,7 @@
 #ifndef BFS_BASE_BYTES_H
 #define BFS_BASE_BYTES_H
 
+#include "base/assert.h"
 #include "base/compiler.h"
 
 #include <stdbool.h>
@@ -89,6 +90,7 @@ static inline uint64_t bfs_max(uint64_t a, uint64_t b)
 /* a / b rounded up; b must not be 0. */
 static inline uint64_t bfs_div_up(uint64_t a, uint64_t b)
 {
+	BFS_ASSERT(b != 0);
 	return a / b + (a % b != 0);
 }
 
@@ -121,6 +123,7 @@ static inline const uint8_t *bfs_cursor_take(struct bfs_cursor *c, uint64_t n)
 {
 	const uint8_t *p;
 
+	BFS_ASSERT(c->pos <= c->len);
 	if (c->failed || n > c->len - c->pos) {
 		c->failed = true;
 		return NULL;
@@ -172,7 +175,8 @@ static inline void bfs_cursor_expect(struct bfs_cursor *c, uint8_t want)
 		c->failed = true;
 }
 
-/* A number that tells bytes apart; not for those who want them to collide. */
+/* A hash for comparing bytes with what they were. Not collision-resistant:
+ * whoever chooses the bytes can find others with the same hash. */
 static inline uint64_t bfs_hash(const void *p, size_t len, uint64_t seed)
 {
 	const uint8_t *at = p;

@@ -11,6 +11,7 @@
 #ifndef BFS_BASE_CALL_H
 #define BFS_BASE_CALL_H
 
+#include "base/assert.h"
 #include "base/err.h"
 
 #include <stdatomic.h>
@@ -18,17 +19,18 @@
 #include <stdint.h>
 
 struct bfs_call {
-	atomic_bool cancelled;		/* by any thread */
-	const atomic_bool *ends[2];	/* that cancel it too, or NULL */
+	atomic_bool cancelled;		/* set by any thread */
+	const atomic_bool *ends[2];	/* flags that cancel it, too; NULL */
 	uint64_t limit;			/* bytes read and decoded; 0 = none */
 	uint64_t cpu_limit_ns;		/* of its thread; 0 = none */
 	uint64_t deadline_ns;		/* CLOCK_MONOTONIC; 0 = none */
 	/* The rest is the calling thread's own. */
 	uint64_t spent;			/* bytes read and decoded */
-	uint64_t looked;		/* spent when the clocks were read */
+	uint64_t looked;		/* spent, when clocks were last read */
 	uint64_t cpu_start_ns;
 	struct bfs_diag why;		/* why.err: OK while not stopped */
-	uint64_t cancel_at;		/* for tests: at the n-th check; 0 */
+	uint64_t cancel_at;		/* for tests: the n-th check from now
+					 * cancels; 0 = none */
 };
 
 /* The call that this thread works for, or NULL. */
@@ -97,8 +99,9 @@ static inline bool bfs_call_affords(uint64_t len)
 enum bfs_err bfs_call_may_wait(const char *what,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* What the call has spent; and taking back all but that, before work is done
- * anew that was not its own fault. */
+/* What the call has spent so far; and setting it back to that, before work is
+ * done once more which failed through no fault of the call (it had to wait for
+ * memory). */
 static inline uint64_t bfs_call_spent(void)
 {
 	return bfs_call_now ? bfs_call_now->spent : 0;
@@ -106,6 +109,7 @@ static inline uint64_t bfs_call_spent(void)
 
 static inline void bfs_call_unspend(uint64_t spent)
 {
+	BFS_ASSERT(!bfs_call_now || spent <= bfs_call_now->spent);
 	if (bfs_call_now)
 		bfs_call_now->spent = bfs_call_now->looked = spent;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cgroup.h - what the control groups of this process leave to it: CPUs and
- * memory, of versions 1 and 2, the least on the whole path.
+ * cgroup.h - the CPUs and memory that control groups (version 1 and 2) leave
+ * to this process: the smallest limit from its own group up to the root.
  *
  * list is the file that names the groups (/proc/self/cgroup), root the folder
  * they are mounted in (/sys/fs/cgroup).

@@ -5,7 +5,7 @@
 #ifndef BFS_BASE_CPUS_H
 #define BFS_BASE_CPUS_H
 
-/* The smallest quota on the way from a process's groups to the root, in CPUs
+/* The smallest quota of the process's groups and of those above them, in CPUs
  * rounded up; 0: none is set. `list` is a file like /proc/self/cgroup, `root`
  * a folder like /sys/fs/cgroup. */
 unsigned bfs_pool_quota(const char *list, const char *root);

@@ -4,11 +4,12 @@
  */
 #include "base/digest.h"
 
-#include "base/bytes.h"
+#include "base/assert.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <pthread.h>
+#include <string.h>
 #include <zlib.h>
 
 static const struct {
@@ -27,9 +28,9 @@ static const struct {
 	[BFS_DIGEST_SHA512] = { "sha512", 64, "SHA512" },
 };
 
-/* Found once, and then for good. */
+/* The library's digests: each is looked up once and kept to the end. */
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;		/* guards all below */
 	bool ready;
 	const EVP_MD *mds[BFS_N_DIGESTS];
 } crypto = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -64,6 +65,7 @@ static const EVP_MD *find_md(enum bfs_digest_kind kind)
 {
 	const EVP_MD *md;
 
+	BFS_CHECK((unsigned)kind < BFS_N_DIGESTS);
 	pthread_mutex_lock(&crypto.lock);
 	md = crypto.mds[kind];
 	pthread_mutex_unlock(&crypto.lock);
@@ -72,11 +74,13 @@ static const EVP_MD *find_md(enum bfs_digest_kind kind)
 
 const char *bfs_digest_name(enum bfs_digest_kind kind)
 {
+	BFS_CHECK((unsigned)kind < BFS_N_DIGESTS);
 	return kinds[kind].name;
 }
 
 size_t bfs_digest_len(enum bfs_digest_kind kind)
 {
+	BFS_CHECK((unsigned)kind < BFS_N_DIGESTS);
 	return kinds[kind].len;
 }
 

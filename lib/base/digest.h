@@ -39,8 +39,9 @@ struct bfs_digest {
 	bool failed;		/* in the crypto library */
 };
 
-/* Makes the crypto library ready, which it is less likely to survive when
- * memory is short. Comes by itself with the first digest otherwise. */
+/* Starts the crypto library. Call it early: a start for which memory is lacking
+ * may crash inside that library. Without this call the first digest starts
+ * it. */
 void bfs_digest_prepare(void);
 
 /* UNSUPPORTED where the crypto library refuses the kind. */

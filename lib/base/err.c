@@ -4,6 +4,7 @@
  */
 #include "base/err.h"
 
+#include "base/assert.h"
 #include "base/moment.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
 	struct bfs_diag own;
 	va_list args;
 
+	BFS_CHECK(err != BFS_OK);
 	if (!diag && !passes)
 		return err;
 	if (!diag)

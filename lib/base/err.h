@@ -39,12 +39,12 @@ enum bfs_err {
 struct bfs_diag {
 	enum bfs_err err;
 	uint64_t off;
-	int64_t chunk;		/* logical number, -1 where it is none */
+	int64_t chunk;		/* its number; -1: not about one chunk */
 	char text[BFS_DIAG_TEXT];
 };
 
-/* Fills diag (if not NULL) and returns err. Notes errors that pass
- * (moment.h). */
+/* Fills diag (if not NULL) and returns err, which is not OK. Errors of the
+ * moment are counted (moment.h). */
 enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
 		      const char *fmt, ...) BFS_PRINTF(4, 5);
 
@@ -64,8 +64,8 @@ const char *bfs_err_name(enum bfs_err err);
  * place where this is decided. */
 int bfs_err_errno(enum bfs_err err);
 
-/* Whether an error tells of the moment or of the call, and nothing about the
- * container: it is passed on and never kept. */
+/* Whether an error is one of the moment (or of the call) and says nothing about
+ * the container: it is passed on to the caller and never kept as a finding. */
 static inline bool bfs_err_passes(enum bfs_err err)
 {
 	return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ||

@@ -10,6 +10,7 @@
  */
 #include "base/mem.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem_turn.h"
 
@@ -23,8 +24,8 @@
 #include <unistd.h>
 
 #define HUGE_LEN ((size_t)2 << 20)
-/* Of the budget: room for short allocations alone, and what is long enough
- * to wait behind others. */
+/* A ROOM_PART-th of the budget is left to allocations below SHORT_LEN. Those
+ * of a BAR_PART-th and more wait behind the calls that wait already. */
 #define SHORT_LEN (UINT64_C(64) << 10)
 #define ROOM_PART 64
 #define MAX_ROOM (UINT64_C(4) << 20)
@@ -65,7 +66,7 @@ static uint64_t limit_for(uint64_t len)
 	       limit - (room < MAX_ROOM ? room : MAX_ROOM);
 }
 
-/* Charges of that much wait behind those that wait already. */
+/* From this length on a charge waits behind the calls that wait already. */
 static uint64_t get_bar(void)
 {
 	uint64_t len = get_limit() / BAR_PART;
@@ -93,7 +94,7 @@ static uint64_t charge_some(uint64_t least, uint64_t most, uint64_t limit)
 	return len;
 }
 
-/* passes: nobody waits who came before. */
+/* passes: nobody who came before is waiting, so the charge need not wait. */
 static bool charge_budget(uint64_t len, bool passes)
 {
 	if (!passes && len >= get_bar())
@@ -106,12 +107,21 @@ static bool charge(uint64_t len)
 	return bfs_turn_charge(len, charge_budget);
 }
 
+/* More cannot be given back than was charged. */
+static void give_back(uint64_t len)
+{
+	uint64_t used = atomic_fetch_sub_explicit(&used_len, len,
+						  memory_order_relaxed);
+
+	BFS_ASSERT(used >= len);
+	(void)used;
+}
+
 /* Also corrects a charge from what was asked to what was got. */
 static void recharge(uint64_t from, uint64_t to)
 {
 	if (from > to)
-		atomic_fetch_sub_explicit(&used_len, bfs_turn_credit(from - to),
-					  memory_order_relaxed);
+		give_back(bfs_turn_credit(from - to));
 	else if (to > from)
 		atomic_fetch_add_explicit(&used_len, to - from,
 					  memory_order_relaxed);
@@ -124,7 +134,7 @@ uint64_t bfs_mem_reserve(uint64_t least, uint64_t most)
 
 void bfs_mem_unreserve(uint64_t len)
 {
-	atomic_fetch_sub_explicit(&used_len, len, memory_order_relaxed);
+	give_back(len);
 }
 
 uint64_t bfs_mem_missing(uint64_t len)
@@ -135,7 +145,8 @@ uint64_t bfs_mem_missing(uint64_t len)
 	return len > left ? len - left : 0;
 }
 
-/* Whoever asked may not say what it lacked: it is noted here (moment.h). */
+/* The caller may report another error for it, so the want of memory is counted
+ * here, as an error of the moment (moment.h). */
 static void note_failure(uint64_t len)
 {
 	(void)bfs_fail(NULL, BFS_ERR_NOMEM, 0, "no memory for %" PRIu64
@@ -332,5 +343,6 @@ void bfs_mem_fail_at(uint64_t n)
 
 void bfs_mem_set_page_len(size_t len)
 {
+	BFS_CHECK((len & (len - 1)) == 0);
 	atomic_store_explicit(&page_len, len, memory_order_relaxed);
 }

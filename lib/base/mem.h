@@ -31,7 +31,7 @@ char *bfs_memdup0(const void *p, size_t len) BFS_MUST_CHECK;
 void *bfs_map(size_t len) BFS_MUST_CHECK;
 void bfs_unmap(void *p, size_t len);
 
-/* What the system maps at once, in bytes: a power of two. */
+/* The length of a page in bytes: a power of two. */
 size_t bfs_page_len(void);
 
 /* The most that may be held at once, in bytes; 0 = no bound. */

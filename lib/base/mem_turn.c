@@ -18,8 +18,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* Without anybody's memory in the way, tries before giving up: others may
- * have taken small pieces meanwhile. */
+/* How often all calls that ran before must have ended until the first in the
+ * queue gives up: others may take small pieces between. */
 #define MAX_GRACES 8
 /* A refusal tells only the least that is missing. */
 #define LEAST_STEP (UINT64_C(64) << 10)
@@ -32,6 +32,7 @@ struct waiter {
 	struct waiter *next;
 };
 
+/* Guards the queue and the list of spares, while these are called, too. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct waiter *queue;		/* by ticket */
@@ -76,6 +77,7 @@ bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, bool passes))
 		t->short_len = (size_t)len;
 		return false;
 	}
+	BFS_ASSERT(t->reserved <= t->need);
 	t->reserved -= own;
 	t->held += (int64_t)len;
 	if (t->held > t->peak)
@@ -100,6 +102,7 @@ uint64_t bfs_turn_credit(uint64_t len)
 	if ((uint64_t)room > len)
 		room = (int64_t)len;
 	t->reserved += (uint64_t)room;
+	BFS_ASSERT(t->reserved <= t->need);
 	return len - (uint64_t)room;
 }
 
@@ -114,6 +117,7 @@ static void enqueue(struct waiter *w)
 {
 	struct waiter **at = &queue;
 
+	BFS_ASSERT_HELD(&lock);
 	if (!w->turn->ticket)
 		w->turn->ticket = ++last_ticket;
 	while (*at && (*at)->turn->ticket < w->turn->ticket)
@@ -128,8 +132,11 @@ static void dequeue(struct waiter *w)
 {
 	struct waiter **at = &queue;
 
-	while (*at != w)
+	BFS_ASSERT_HELD(&lock);
+	while (*at != w) {
+		BFS_ASSERT(*at);
 		at = &(*at)->next;
+	}
 	*at = w->next;
 	atomic_fetch_sub(&bfs_turn_counts.n_waiting, 1);
 	show_first();
@@ -147,12 +154,14 @@ static void wait_for_change(void)
 	pthread_cond_timedwait(&changed, &lock, &until);
 }
 
-/* Asks for unused memory, as much as is missing. */
+/* Asks for unused memory, as much as is missing. Under the lock, so that no
+ * spare is removed while it is called. */
 static void give_back(uint64_t need)
 {
 	uint64_t missing = bfs_mem_missing(need);
 	struct bfs_turn_spare *spare;
 
+	BFS_ASSERT_HELD(&lock);
 	for (spare = spares; spare && missing; spare = spare->next) {
 		spare->give_back(spare->arg, missing);
 		missing = bfs_mem_missing(need);

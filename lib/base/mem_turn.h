@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mem_turn.h - who finds the memory budget in use waits for those who hold
- * it.
+ * mem_turn.h - a call that finds the memory budget in use waits for those
+ * that hold it.
  *
  * A turn is one piece of work by one thread from nothing held to nothing
  * held: a call of the public interface. Where a charge is refused for the
@@ -16,6 +16,7 @@
 #ifndef BFS_BASE_MEM_TURN_H
 #define BFS_BASE_MEM_TURN_H
 
+#include "base/assert.h"
 #include "base/call.h"
 #include "base/err.h"
 
@@ -24,12 +25,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Private but for its life: from begin to end it stays where it is. */
+/* Private. The caller keeps it in one place from begin to end. */
 struct bfs_turn {
 	struct bfs_turn *outer;	/* of the same thread */
 	uint64_t ticket;	/* order of waiting; 0: has not waited */
 	uint64_t need;		/* bytes that were reserved for it */
-	uint64_t reserved;	/* of these not charged yet */
+	uint64_t reserved;	/* of these, not charged yet: <= need */
 	int64_t held;		/* charged less given back, by the thread */
 	int64_t peak;		/* the most of that */
 	size_t short_len;	/* the charge that was refused; 0: none */
@@ -41,7 +42,7 @@ struct bfs_turn {
 /* What a thread is in the middle of. */
 struct bfs_turn_thread {
 	struct bfs_turn *now;
-	unsigned n_left;	/* turns left and not ended */
+	unsigned n_left;	/* turns that were left and are not ended */
 };
 
 #ifdef __GNUC__
@@ -106,8 +107,8 @@ static inline void bfs_turn_leave(struct bfs_turn *turn)
 	bfs_turn_thread.n_left++;
 }
 
-/* All is given back. Fine after bfs_turn_leave and without; by the thread
- * that began it. */
+/* Ends the turn when all is given back, with or without bfs_turn_leave before.
+ * By the thread that began it. */
 static inline void bfs_turn_end(struct bfs_turn *turn)
 {
 	struct bfs_turn_thread *own = &bfs_turn_thread;
@@ -118,13 +119,17 @@ static inline void bfs_turn_end(struct bfs_turn *turn)
 		own->n_left--;
 	if (BFS_UNLIKELY(turn->need))
 		bfs_turn_drop_reserve(turn);
+	BFS_ASSERT(atomic_load(&bfs_turn_counts.n_running[turn->epoch]) > 0);
 	atomic_fetch_sub(&bfs_turn_counts.n_running[turn->epoch], 1);
 	if (BFS_UNLIKELY(atomic_load(&bfs_turn_counts.n_waiting)))
 		bfs_turn_wake();
 }
 
-/* A way to give back `len` bytes that nobody uses at the moment; called
- * without locks. Until removed; entry is the caller's. */
+/* A way to give back `len` bytes that nobody uses at the moment. It is called
+ * under the lock of the queue of waiting turns, so it must not begin or end a
+ * turn; the locks that it takes must never be held where one is begun or ended.
+ * The entry is the caller's and is used until it has been removed: the call
+ * that removes it waits for a give_back that is running. */
 struct bfs_turn_spare {
 	void (*give_back)(void *arg, uint64_t len);
 	void *arg;

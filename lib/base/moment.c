@@ -4,6 +4,7 @@
  */
 #include "base/moment.h"
 
+#include "base/assert.h"
 #include "base/call.h"
 
 struct moment {
@@ -26,6 +27,7 @@ enum bfs_err bfs_moment_settle(uint64_t mark, enum bfs_err err,
 {
 	enum bfs_err stopped = bfs_call_stopped(diag);
 
+	BFS_ASSERT(mark <= met.n);
 	if (stopped != BFS_OK)
 		return stopped;
 	/* What the caller was told is closer to the place. */
@@ -38,11 +40,13 @@ enum bfs_err bfs_moment_settle(uint64_t mark, enum bfs_err err,
 
 void bfs_moment_forget(uint64_t mark)
 {
+	BFS_ASSERT(mark <= met.n);
 	met.n = mark;
 }
 
 void bfs_moment_note(const struct bfs_diag *why)
 {
+	BFS_ASSERT(bfs_err_passes(why->err));
 	met.n++;
 	met.why = *why;
 }

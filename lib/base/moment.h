@@ -7,9 +7,9 @@
  * changes: they say nothing about a container, yet whoever probes, judges or
  * counts may take them for an answer ("no magic there", "no array"). So each
  * thread counts those that it meets (bfs_fail, which every one of them
- * passes), and whoever is about to keep or to tell a finding takes a mark
- * before it looks and settles behind: a finding during which anything of the
- * moment was met is no finding, whatever came out of it.
+ * passes). Whoever is about to keep or to tell a finding takes a mark before
+ * it looks and settles afterwards: where an error of the moment was met in
+ * between, there is no finding, whatever came out, and the error is returned.
  */
 #ifndef BFS_BASE_MOMENT_H
 #define BFS_BASE_MOMENT_H
@@ -27,8 +27,8 @@ uint64_t bfs_moment_mark(void);
 enum bfs_err bfs_moment_settle(uint64_t mark, enum bfs_err err,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* What was met since the mark is of no consequence: it was only wanted to be
- * faster, or there was another way. */
+/* Forgets what was met since the mark, because it changes no answer: the step
+ * that failed would only have saved time, or another way led to the end. */
 void bfs_moment_forget(uint64_t mark);
 
 /* For bfs_fail: counts an error that passes, and remembers why. */

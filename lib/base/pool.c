@@ -7,9 +7,9 @@
  */
 #include "base/pool.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ struct job {
 };
 
 struct bfs_pool {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;	/* guards all below but what is constant */
 	pthread_cond_t work;	/* a job came, or the end */
 	pthread_cond_t rest;	/* nothing is queued or running */
 	struct job *jobs;	/* a ring */
@@ -71,10 +71,13 @@ enum bfs_err bfs_pool_new(unsigned n_threads, struct bfs_pool **ret_pool)
 	return BFS_OK;
 }
 
+/* With the lock held, which is given up while the job runs. */
 static void run_first(struct bfs_pool *pool)
 {
 	struct job job = pool->jobs[pool->first];
 
+	BFS_ASSERT_HELD(&pool->lock);
+	BFS_ASSERT(pool->n_jobs > 0 && pool->n_jobs <= pool->n_max_jobs);
 	pool->first = (pool->first + 1) % pool->n_max_jobs;
 	pool->n_jobs--;
 	pool->n_running++;
@@ -121,6 +124,7 @@ static bool start_thread(struct bfs_pool *pool)
 	sigset_t all, old;
 	int failed;
 
+	BFS_ASSERT(pool->n_threads < pool->n_max_threads);
 	if (pthread_attr_init(&attr))
 		return false;
 	(void)pthread_attr_setstacksize(&attr, STACK_LEN);
@@ -180,7 +184,7 @@ void bfs_pool_free(struct bfs_pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 	for (i = 0; i < pool->n_threads; i++)
 		pthread_join(pool->threads[i], NULL);
-	assert(!pool->n_jobs && !pool->n_running);
+	BFS_CHECK(!pool->n_jobs && !pool->n_running);
 	pthread_cond_destroy(&pool->rest);
 	pthread_cond_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->lock);

@@ -9,6 +9,7 @@
  */
 #include "cache/arena.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -110,6 +111,7 @@ unsigned bfs_arena_class(const struct bfs_arena *arena, size_t len)
 	cls = class_of(len);
 	if (!shares_extent(arena, bfs_arena_class_len(cls)))
 		cls = class_of(round_up(len, arena->page_len));
+	BFS_ASSERT(bfs_arena_class_len(cls) >= len);
 	if (cls >= BFS_CLASS_ALONE ||
 	    bfs_arena_class_len(cls) > arena->budget_len)
 		return BFS_CLASS_ALONE;
@@ -118,8 +120,11 @@ unsigned bfs_arena_class(const struct bfs_arena *arena, size_t len)
 
 static void charge(struct bfs_arena *arena, uint64_t more, uint64_t less)
 {
-	atomic_fetch_add_explicit(&arena->held_len, more - less,
-				  memory_order_relaxed);
+	uint64_t held = atomic_fetch_add_explicit(&arena->held_len, more - less,
+						  memory_order_relaxed);
+
+	BFS_ASSERT(held + more >= less);
+	(void)held;
 }
 
 static void make_idle(struct bfs_arena *arena, struct bfs_extent *extent)
@@ -139,7 +144,7 @@ static void unmake_idle(struct bfs_arena *arena, struct bfs_extent *extent)
 	arena->slack_len += extent->n_slots * extent->slot_len;
 }
 
-/* The first will do, but for blocks of a kind of their own. */
+/* The first one, except in the class ALONE, whose slots differ in length. */
 static struct bfs_extent *find_extent(struct bfs_link *list, size_t len)
 {
 	struct bfs_link *link;
@@ -162,6 +167,8 @@ struct bfs_slot *bfs_arena_take(struct bfs_arena *arena, unsigned cls,
 
 	if (!extent)
 		return NULL;
+	BFS_CHECK(!bfs_link_alone(&extent->free) &&
+		  extent->n_used < extent->n_slots);
 	slot = BFS_LINK_OWNER(extent->free.next, struct bfs_slot, queued);
 	bfs_link_remove(&slot->queued);
 	if (!extent->n_used++)
@@ -177,6 +184,9 @@ void bfs_arena_give(struct bfs_arena *arena, struct bfs_slot *slot)
 {
 	struct bfs_extent *extent = slot->extent;
 
+	/* Whoever takes refs to 0 gives the slot back. */
+	BFS_CHECK(extent->n_used > 0 &&
+		  !atomic_load_explicit(&slot->refs, memory_order_relaxed));
 	POISON(slot->data, extent->slot_len);
 	if (extent->n_used == extent->n_slots)
 		bfs_link_before(&extent->of_class,
@@ -279,6 +289,8 @@ struct bfs_extent *bfs_arena_map(const struct bfs_growth *growth)
 	uint8_t *base = bfs_map(growth->map_len);
 	struct bfs_extent *extent;
 
+	BFS_ASSERT(growth->n_slots > 0 &&
+		   growth->n_slots * growth->slot_len <= growth->map_len);
 	if (!base)
 		return NULL;
 	extent = place_header(growth, base);
@@ -321,6 +333,7 @@ void bfs_arena_release(struct bfs_arena *arena, uint64_t max_len,
 			BFS_LINK_OWNER(arena->idle.next, struct bfs_extent,
 				       idle);
 
+		BFS_CHECK(extent->n_used == 0);
 		unmake_idle(arena, extent);
 		bfs_link_remove(&extent->of_class);
 		arena->n_slots[extent->cls] -= extent->n_slots;

@@ -7,8 +7,7 @@
  * are held for list work only; mapping and unmapping, waiting and waking
  * happen outside, and so does all that callers do between the calls.
  *
- * cache_arena has the memory, cache_table the keys, cache_queues the order
- * of leaving.
+ * arena.c has the memory, table.c the keys, queues.c the order of leaving.
  */
 #include "cache/cache.h"
 
@@ -17,11 +16,11 @@
 #include "cache/queues.h"
 #include "cache/slot.h"
 #include "cache/table.h"
+#include "base/assert.h"
 #include "base/call.h"
 #include "base/mem.h"
 #include "base/moment.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -35,7 +34,8 @@
 #define N_NEAR 2		/* classes: up to a quarter longer */
 #define DRAINED_PART 4		/* of the budget may be consumed blocks */
 #define BATCH 256		/* slots handled before others get the lock */
-/* Who waits for a block looks so often whether its call was cancelled. */
+/* How often a thread that waits for a block looks whether its call was
+ * cancelled. */
 #define LOOK_NS 20000000
 #define N_READERS 16		/* whose blocks stay in a budget of nothing */
 #define READERS_LEN ((uint64_t)8 << 20)	/* and together at most */
@@ -45,7 +45,8 @@
 #endif
 
 struct bfs_cache {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;		/* of arena, queues and evictions; taken
+					 * before a shard's */
 	struct bfs_arena arena;
 	struct bfs_queues queues;
 	struct bfs_table table;
@@ -113,7 +114,8 @@ static void end_filling(struct bfs_slot *slot, enum bfs_slot_state state)
 	uint32_t was = atomic_exchange_explicit(&slot->state, state,
 						memory_order_acq_rel);
 
-	assert(was < BFS_SLOT_READY);
+	/* A claim is committed or abandoned once. */
+	BFS_CHECK(was < BFS_SLOT_READY);
 	if (was == BFS_SLOT_AWAITED)
 		syscall(SYS_futex, &slot->state, FUTEX_WAKE_PRIVATE, INT_MAX,
 			NULL, NULL, 0);
@@ -124,6 +126,8 @@ static void end_filling(struct bfs_slot *slot, enum bfs_slot_state state)
 /* The slot of an evicted or abandoned block is free again. */
 static void free_slot(struct bfs_cache *cache, struct bfs_slot *slot)
 {
+	BFS_ASSERT_HELD(&cache->lock);
+	BFS_CHECK(!bfs_queues_has(slot));
 	bfs_free(slot->diag);
 	slot->diag = NULL;
 	bfs_arena_give(&cache->arena, slot);
@@ -146,9 +150,10 @@ static void evict_extent(struct bfs_cache *cache, struct bfs_extent *extent)
 	}
 }
 
-/* Evicts one block. False if all are pinned. Where it makes no slot of class
- * cls, it leaves a gap for its own; too many gaps are closed by evicting its
- * neighbours too. */
+/* Evicts one block; false if all are pinned. The freed slot may be of another
+ * class than cls and serves blocks of its own class only. Where there are many
+ * such free slots, the other blocks of its extent are evicted too, so that the
+ * extent can be given up. */
 static bool evict_for(struct bfs_cache *cache, unsigned cls)
 {
 	struct bfs_slot *slot = bfs_queues_evict(&cache->queues,
@@ -171,9 +176,9 @@ static uint64_t get_room(const struct bfs_cache *cache)
 	return atomic_load_explicit(&cache->room_len, memory_order_relaxed);
 }
 
-/* A reader takes a block in many pieces: what was decoded last stays for it,
- * and for a few others, even where the budget is less than a block. Shorter
- * blocks bring the room back to the budget. */
+/* A reader takes a block in many pieces. So the block that was decoded last
+ * stays, and a few of other readers, even where one block is longer than the
+ * budget. A block that fits the budget brings the room back to the budget. */
 static void set_room(struct bfs_cache *cache, size_t len)
 {
 	uint64_t budget = cache->arena.budget_len, room = budget;
@@ -248,8 +253,8 @@ static bool has_many_gaps(const struct bfs_cache *cache)
 	       cache->arena.budget_len / GAP_PART;
 }
 
-/* A free slot of the class; among many gaps a somewhat longer one will do,
- * so that blocks of ever other sizes do not map for each. */
+/* A free slot of the class. Where many slots are free a somewhat longer one
+ * will do: else blocks of always new sizes would need a mapping each. */
 static struct bfs_slot *take_slot(struct bfs_cache *cache, unsigned cls,
 				  size_t len)
 {
@@ -266,15 +271,18 @@ static struct bfs_slot *take_slot(struct bfs_cache *cache, unsigned cls,
 
 /* A free slot; or NULL and an extent to map, charged already (n_slots 0: no
  * such extent can be). Never waits: where pins hold all of the budget it is
- * exceeded until they go. `poor`: mapping failed, so do without if possible. */
+ * exceeded until they go. `poor`: mapping has failed, so evict rather than
+ * map. */
 static struct bfs_slot *find_slot(struct bfs_cache *cache, unsigned cls,
 				  size_t len, bool poor, struct bfs_link *out,
 				  struct bfs_growth *ret_growth)
 {
 	struct bfs_slot *slot;
 
-	/* What was consumed lies in the kernel's pages: beyond a little it
-	 * makes room before memory is taken for more. */
+	BFS_ASSERT_HELD(&cache->lock);
+	/* The kernel's page cache has the bytes of consumed blocks. Where there
+	 * are more than a few of these, one of them goes before memory is taken
+	 * for a new block. */
 	if (bfs_queues_drained_len(&cache->queues) >
 	    cache->arena.budget_len / DRAINED_PART)
 		(void)!evict_for(cache, cls);
@@ -363,22 +371,27 @@ static void shrink_now(struct bfs_cache *cache)
 
 static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
 {
-	if (atomic_fetch_sub_explicit(&slot->refs, 1,
-				      memory_order_acq_rel) == 1)
+	uint32_t refs = atomic_fetch_sub_explicit(&slot->refs, 1,
+						  memory_order_acq_rel);
+
+	BFS_CHECK(refs > 0);
+	if (refs == 1)
 		retire(cache, slot);
 	else if (bfs_arena_held(&cache->arena) > get_room(cache))
 		shrink_now(cache);
 }
 
-/* Whoever fills it gave it up for reasons of its own. */
+/* Whether the thread that was to fill it gave it up for a reason that says
+ * nothing about the block: its own call was stopped, or had no memory. */
 static bool is_given_up(const struct bfs_slot *slot)
 {
 	return slot->err == BFS_ERR_CANCELLED ||
 	       slot->err == BFS_ERR_TOO_MUCH || slot->err == BFS_ERR_NOMEM;
 }
 
-/* Sets *ret_again where the block is to be asked for once more: the one that
- * was to fill it gave it up, so the next who wants it does it. */
+/* Sets *ret_again where the block is to be asked for once more, because the
+ * thread that was to fill it gave it up: then the caller fills it, or another
+ * one that asks first. */
 static enum bfs_err await(struct bfs_cache *cache, struct bfs_slot *slot,
 			  const struct ask *ask, bool *ret_again)
 {
@@ -444,8 +457,8 @@ static bool knows(struct bfs_cache *cache, const struct bfs_cache_key *key,
 	return found;
 }
 
-/* A slot for a key that is in nobody's hands; NULL without memory, or with
- * *ret_known set when another thread has claimed the key meanwhile. */
+/* A free slot for the key. NULL without memory; NULL and *ret_known set where
+ * another thread has claimed the key meanwhile. */
 static struct bfs_slot *obtain(struct bfs_cache *cache, const struct ask *ask,
 			       struct bfs_link *out, bool *ret_known)
 {
@@ -475,6 +488,7 @@ static struct bfs_slot *obtain(struct bfs_cache *cache, const struct ask *ask,
 static void publish(struct bfs_cache *cache, struct bfs_slot *slot,
 		    const struct ask *ask)
 {
+	BFS_ASSERT(ask->len <= slot->extent->slot_len);
 	slot->key = *ask->key;
 	slot->hash = ask->hash;
 	slot->len = ask->len;
@@ -504,7 +518,7 @@ static enum bfs_err claim(struct bfs_cache *cache, const struct ask *ask,
 	unlock(cache);
 	bfs_arena_unmap(&out);
 	if (slot || *ret_known) {
-		/* There was another way. */
+		/* Mapping may have failed, but a slot was found without it. */
 		bfs_moment_forget(mark);
 		return BFS_OK;
 	}
@@ -567,6 +581,8 @@ static struct bfs_slot *take_pin(struct bfs_cache_pin *pin)
 {
 	struct bfs_slot *slot = pin->slot;
 
+	/* A pin is given back once. */
+	BFS_CHECK(slot);
 	pin->data = NULL;
 	pin->len = 0;
 	pin->slot = NULL;
@@ -576,6 +592,7 @@ static struct bfs_slot *take_pin(struct bfs_cache_pin *pin)
 void bfs_cache_commit(struct bfs_cache *cache, struct bfs_cache_pin *pin)
 {
 	(void)cache;
+	BFS_CHECK(pin->slot);
 	end_filling(pin->slot, BFS_SLOT_READY);
 }
 
@@ -597,7 +614,8 @@ void bfs_cache_abandon(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 	if (bfs_queues_has(slot))
 		(void)!disown(cache, slot);
 	unlock(cache);
-	/* From here on nobody joins, so this says it for good. */
+	/* The slot has left the table, so no further thread can begin to wait
+	 * for it: a single reference is the claim itself, and stays alone. */
 	awaited = atomic_load_explicit(&slot->refs, memory_order_relaxed) > 1;
 	slot->err = (uint8_t)err;
 	if (awaited && diag)
@@ -615,8 +633,8 @@ void bfs_cache_unpin(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 {
 	struct bfs_slot *slot = take_pin(pin);
 
-	assert(atomic_load_explicit(&slot->state, memory_order_relaxed) ==
-	       BFS_SLOT_READY);
+	BFS_CHECK(atomic_load_explicit(&slot->state, memory_order_relaxed) ==
+		  BFS_SLOT_READY);
 	if (consumed) {
 		lock(cache);
 		bfs_queues_drain(&cache->queues, slot);
@@ -728,7 +746,8 @@ void bfs_cache_free(struct bfs_cache *cache)
 		return;
 	bfs_cache_trim(cache);
 	bfs_table_release(&cache->table);
-	assert(!bfs_arena_held(&cache->arena));
+	/* No pin may be left. */
+	BFS_CHECK(!bfs_arena_held(&cache->arena));
 	bfs_queues_release(&cache->queues);
 	pthread_mutex_destroy(&cache->lock);
 	bfs_free(cache);

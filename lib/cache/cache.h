@@ -39,7 +39,7 @@ struct bfs_cache_pin {
 
 enum bfs_cache_state {
 	BFS_CACHE_HIT,		/* pinned and ready */
-	BFS_CACHE_CLAIMED,	/* yours to fill */
+	BFS_CACHE_CLAIMED,	/* the caller is to fill it */
 	BFS_CACHE_BUSY,		/* only from try: another thread decodes it */
 };
 
@@ -55,10 +55,11 @@ enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
 /* No pin may be left. NULL is fine. */
 void bfs_cache_free(struct bfs_cache *cache);
 
-/* Pins or claims a block of len bytes. Waits while another thread decodes
- * it, or until its call is stopped (call.h); if that one fails, returns its
- * error and diagnosis, unless its call was stopped or had no memory: then
- * somebody else fills the block. NOMEM when no buffer can be had. */
+/* Pins or claims a block of len bytes. Waits while another thread decodes it,
+ * or until the waiting thread's own call is stopped (call.h). If the other one
+ * fails, returns its error and diagnosis, unless that thread's call was stopped
+ * or had no memory: then one of those that wait claims the block. NOMEM when no
+ * buffer can be had. */
 enum bfs_err bfs_cache_get(struct bfs_cache *cache,
 			   const struct bfs_cache_key *key, size_t len,
 			   enum bfs_cache_state *ret_state,
@@ -86,8 +87,9 @@ void bfs_cache_unpin(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 /* Drops all blocks of a generation that nobody holds; those held leave with
  * their last pin. */
 void bfs_cache_drop(struct bfs_cache *cache, uint64_t gen);
-/* Gives memory that is not pinned back to the system: all, len bytes of it,
- * or what is beyond the budget. */
+/* These give memory that is not pinned back to the system. Trim: all of it;
+ * shed: at least len bytes, where there are so many; settle: what is beyond the
+ * budget. */
 void bfs_cache_trim(struct bfs_cache *cache);
 void bfs_cache_shed(struct bfs_cache *cache, uint64_t len);
 void bfs_cache_settle(struct bfs_cache *cache);

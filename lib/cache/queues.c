@@ -5,6 +5,7 @@
  */
 #include "cache/queues.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -61,7 +62,8 @@ static void advance(struct bfs_queues *queues, uint64_t len)
 {
 	uint64_t tick = bfs_max(queues->budget_len / N_TICKS, 1);
 
-	/* By whole ticks and what is left over: the budget may change. */
+	/* The rest of a tick is kept as bytes: the budget, and with it the
+	 * length of a tick, may change. */
 	queues->since_tick += len;
 	atomic_store_explicit(&queues->now, get_now(queues) +
 			      (uint32_t)(queues->since_tick / tick),
@@ -69,7 +71,7 @@ static void advance(struct bfs_queues *queues, uint64_t len)
 	queues->since_tick %= tick;
 }
 
-static uint32_t make_print(uint64_t hash)
+static uint32_t make_fingerprint(uint64_t hash)
 {
 	return (uint32_t)(hash >> 24) | 1;
 }
@@ -90,14 +92,15 @@ static void remember(struct bfs_queues *queues, uint64_t hash)
 	unsigned i;
 
 	for (i = 0; i < GHOST_WAYS; i++) {
-		if (!ways[i].print || ways[i].print == make_print(hash)) {
+		if (!ways[i].fingerprint ||
+		    ways[i].fingerprint == make_fingerprint(hash)) {
 			oldest = &ways[i];
 			break;
 		}
 		if (now - ways[i].stamp > now - oldest->stamp)
 			oldest = &ways[i];
 	}
-	oldest->print = make_print(hash);
+	oldest->fingerprint = make_fingerprint(hash);
 	oldest->stamp = now;
 }
 
@@ -108,9 +111,9 @@ static bool recall(struct bfs_queues *queues, uint64_t hash)
 	unsigned i;
 
 	for (i = 0; i < GHOST_WAYS; i++) {
-		if (ways[i].print != make_print(hash))
+		if (ways[i].fingerprint != make_fingerprint(hash))
 			continue;
-		ways[i].print = 0;
+		ways[i].fingerprint = 0;
 		return get_now(queues) - ways[i].stamp <= GHOST_AGE;
 	}
 	return false;
@@ -127,6 +130,9 @@ static void enqueue(struct bfs_queues *queues, struct bfs_slot *slot,
 
 static void dequeue(struct bfs_queues *queues, struct bfs_slot *slot)
 {
+	BFS_ASSERT(queues->queues[slot->queue].n > 0);
+	BFS_ASSERT(queues->queues[slot->queue].held_len >=
+		   slot->extent->slot_len);
 	bfs_link_remove(&slot->queued);
 	queues->queues[slot->queue].held_len -= slot->extent->slot_len;
 	queues->queues[slot->queue].n--;
@@ -143,6 +149,7 @@ void bfs_queues_add(struct bfs_queues *queues, struct bfs_slot *slot)
 {
 	bool came_back = recall(queues, slot->hash);
 
+	BFS_ASSERT(!bfs_queues_has(slot));
 	advance(queues, slot->extent->slot_len);
 	atomic_store_explicit(&slot->stamp, get_now(queues),
 			      memory_order_relaxed);
@@ -155,6 +162,7 @@ void bfs_queues_add(struct bfs_queues *queues, struct bfs_slot *slot)
 
 void bfs_queues_remove(struct bfs_queues *queues, struct bfs_slot *slot)
 {
+	BFS_CHECK(bfs_queues_has(slot));
 	dequeue(queues, slot);
 	bfs_link_remove(&slot->of_gen);
 }
@@ -177,6 +185,7 @@ void bfs_queues_touch(const struct bfs_queues *queues, struct bfs_slot *slot)
 	uint32_t now = get_now(queues);
 	unsigned uses;
 
+	BFS_ASSERT(atomic_load_explicit(&slot->refs, memory_order_relaxed) > 0);
 	if (atomic_load_explicit(&slot->drained, memory_order_relaxed))
 		atomic_store_explicit(&slot->drained, false,
 				      memory_order_relaxed);
@@ -189,7 +198,8 @@ void bfs_queues_touch(const struct bfs_queues *queues, struct bfs_slot *slot)
 		set_uses(slot, uses + 1);
 }
 
-/* What others keep coming back to stays, whoever has read all of it. */
+/* A block that others use again and again stays, also when one reader has had
+ * all of it. */
 void bfs_queues_drain(struct bfs_queues *queues, struct bfs_slot *slot)
 {
 	if (!bfs_queues_has(slot) ||
@@ -232,7 +242,7 @@ struct bfs_slot *bfs_queues_evict_first(struct bfs_queues *queues,
 	return NULL;
 }
 
-/* Those asked for again after all go back among the others. */
+/* Blocks that were consumed but asked for again go back to the small queue. */
 static struct bfs_slot *evict_drained(struct bfs_queues *queues,
 				      struct bfs_table *table)
 {
@@ -269,8 +279,8 @@ static struct bfs_slot *evict_small(struct bfs_queues *queues,
 	return NULL;
 }
 
-/* Each round takes one use away, so the loop ends; `left` counts those that
- * only pins keep here. */
+/* Each round takes one use away, so the loop ends; `left` goes down for each
+ * block that only its pins keep here. */
 static struct bfs_slot *evict_main(struct bfs_queues *queues,
 				   struct bfs_table *table)
 {

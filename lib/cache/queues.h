@@ -21,7 +21,7 @@
 #define BFS_N_GENS 256
 
 struct bfs_ghost {
-	uint32_t print;		/* of the key; 0: none */
+	uint32_t fingerprint;	/* of the key; 0: none */
 	uint32_t stamp;		/* when it left */
 };
 
@@ -32,7 +32,7 @@ struct bfs_queues {
 		size_t n;
 	} queues[BFS_N_QUEUES];
 	struct bfs_link gens[BFS_N_GENS];	/* by hash of generation */
-	uint64_t budget_len;	/* what may stay, by now */
+	uint64_t budget_len;	/* what may stay now: the cache's room */
 	bool by_age;		/* room for the latest blocks only */
 	uint64_t since_tick;	/* bytes inserted */
 	_Atomic uint32_t now;	/* bytes inserted, in 256ths of the budget */
@@ -44,7 +44,7 @@ enum bfs_err bfs_queues_init(struct bfs_queues *queues, uint64_t budget_len)
 	BFS_MUST_CHECK;
 void bfs_queues_release(struct bfs_queues *queues);
 
-/* A new slot (key, hash and extent are set) finds its place; and leaves it. */
+/* Puts a new slot (key, hash and extent are set) into a queue; takes it out. */
 void bfs_queues_add(struct bfs_queues *queues, struct bfs_slot *slot);
 void bfs_queues_remove(struct bfs_queues *queues, struct bfs_slot *slot);
 static inline bool bfs_queues_has(const struct bfs_slot *slot)
@@ -52,20 +52,22 @@ static inline bool bfs_queues_has(const struct bfs_slot *slot)
 	return !bfs_link_alone(&slot->of_gen);
 }
 
-/* A use; with a reference to the slot. */
+/* Counts a use. The caller has a reference to the slot, and needs no lock. */
 void bfs_queues_touch(const struct bfs_queues *queues, struct bfs_slot *slot);
+/* A sequential reader has had all of it: it leaves first, unless used again. */
 void bfs_queues_drain(struct bfs_queues *queues, struct bfs_slot *slot);
 
 /* Evicts one slot from the table and the queues; NULL if none can be. */
 struct bfs_slot *bfs_queues_evict(struct bfs_queues *queues,
 				  struct bfs_table *table) BFS_MUST_CHECK;
-/* The same for the first of one queue, whatever its merits. If it is pinned,
- * it goes to the end. */
+/* The same for the first of one queue, however often it was used. If it is
+ * pinned, it goes to the end and the answer is NULL. */
 struct bfs_slot *bfs_queues_evict_first(struct bfs_queues *queues,
 					struct bfs_table *table,
 					enum bfs_slot_queue queue)
 	BFS_MUST_CHECK;
-/* A list that has all slots of a generation, and others, by of_gen. */
+/* A list, linked by of_gen, that has all slots of this generation and maybe
+ * some of others. */
 struct bfs_link *bfs_queues_gen(struct bfs_queues *queues, uint64_t gen);
 
 /* Bytes of consumed blocks that are still there. */

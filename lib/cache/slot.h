@@ -72,26 +72,27 @@ struct bfs_extent;
 /*
  * refs counts pins, the claim and waiters, and one more while the table
  * holds the slot. It is raised only under the shard's lock, or by one who
- * holds a reference; a slot that the table alone holds may be evicted. Who
- * takes it to 0 gives the slot back. In a queue means in the table.
+ * holds a reference; a slot that the table alone holds may be evicted. Whoever
+ * takes it to 0 gives the slot back. A slot is in a queue as long as it is in
+ * the table.
  */
 struct bfs_slot {
 	struct bfs_cache_key key;
 	uint64_t hash;
-	struct bfs_slot *hash_next;	/* the shard's lock */
+	struct bfs_slot *hash_next;	/* under the shard's lock */
 	struct bfs_link queued;		/* free: in the extent's free list */
 	struct bfs_link of_gen;
 	struct bfs_extent *extent;	/* constant */
 	uint8_t *data;			/* constant */
 	size_t len;
-	struct bfs_diag *diag;		/* before FAILED; may be missing */
+	struct bfs_diag *diag;		/* set before FAILED is; may be NULL */
 	_Atomic uint32_t state;		/* enum bfs_slot_state; a futex */
 	_Atomic uint32_t refs;
 	_Atomic uint32_t stamp;		/* when a use last counted */
-	_Atomic uint8_t uses;		/* that counted, up to 3 */
+	_Atomic uint8_t uses;		/* that were counted, up to 3 */
 	_Atomic bool drained;		/* consumed and not asked for since */
 	uint8_t queue;			/* enum bfs_slot_queue */
-	uint8_t err;			/* before FAILED; enum bfs_err */
+	uint8_t err;			/* enum bfs_err; set before FAILED is */
 };
 
 /* One mapping. With several slots this header lies behind their data in the

@@ -7,6 +7,7 @@
  */
 #include "cache/table.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 #include <time.h>
@@ -118,6 +119,8 @@ static void resize(struct bfs_shard *shard, size_t n_buckets,
 	size_t n_old = shard->n_buckets, i;
 	struct bfs_slot **buckets = bfs_zalloc(n_buckets, sizeof(*buckets));
 
+	BFS_ASSERT_HELD(&shard->lock);
+	BFS_ASSERT((n_buckets & (n_buckets - 1)) == 0);
 	if (!buckets)
 		return;
 	shard->buckets = buckets;
@@ -160,8 +163,11 @@ static void unchain(struct bfs_shard *shard, struct bfs_slot *slot)
 {
 	struct bfs_slot **at = bucket_of(shard, slot->hash);
 
-	while (*at != slot)
+	BFS_ASSERT_HELD(&shard->lock);
+	while (*at != slot) {
+		BFS_ASSERT(*at);
 		at = &(*at)->hash_next;
+	}
 	*at = slot->hash_next;
 	shard->n_slots--;
 }
@@ -188,6 +194,7 @@ uint32_t bfs_table_unlink(struct bfs_table *table, struct bfs_slot *slot)
 	unchain(shard, slot);
 	left = atomic_fetch_sub_explicit(&slot->refs, 1,
 					 memory_order_acq_rel) - 1;
+	BFS_CHECK(left != UINT32_MAX);
 	bfs_shard_unlock(shard);
 	return left;
 }

@@ -16,7 +16,7 @@
 #define BFS_N_SHARDS 16
 
 struct bfs_shard {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;		/* guards buckets and chains */
 	struct bfs_slot **buckets;
 	size_t n_buckets;		/* a power of two */
 	size_t n_slots;
@@ -28,7 +28,7 @@ struct bfs_shard {
 
 struct bfs_table {
 	uint64_t seed;
-	_Atomic uint64_t *held_len;
+	_Atomic uint64_t *held_len;	/* where buckets are charged */
 	struct bfs_shard shards[BFS_N_SHARDS];
 };
 

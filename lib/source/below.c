@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * below.c - the way to a file is its directory and its name in it. What is
- * found there is held against what was there.
+ * below.c - a file is opened again by its directory and its name there. What is
+ * found under that name is used only if it is the same file, unchanged.
  */
 #include "source/below.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-/* A FIFO in its place must not hold us up. */
+/* O_NONBLOCK: opening must not wait where a FIFO is in its place. */
 #define FILE_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 struct way {
@@ -32,7 +32,7 @@ static bool is_same(const struct way *way, int fd)
 	if (fstat(fd, &st) < 0 || (uint64_t)st.st_dev != way->id.dev ||
 	    (uint64_t)st.st_ino != way->id.ino)
 		return false;
-	/* A directory's time is not that of what is in it. */
+	/* The time of a directory says nothing about the files in it. */
 	return way->is_dir ||
 	       ((uint64_t)st.st_size == way->id.len &&
 		(int64_t)st.st_mtim.tv_sec * 1000000000 +
@@ -85,7 +85,7 @@ static struct bfs_fd_how how_of(struct way *way)
 	return (struct bfs_fd_how){ go, forget, way };
 }
 
-/* -1 where there is none; why, is noted. */
+/* -1 where there is none; the reason is counted (moment.h). */
 static int open_dir(int dirfd, const char *name)
 {
 	int fd;

@@ -8,6 +8,7 @@
  */
 #include "source/fds.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@
 
 struct bfs_fd {
 	atomic_uint refs;
-	atomic_uint users;	/* and AWAY */
+	atomic_uint users;	/* who have taken it, and the bit AWAY */
 	atomic_bool recent;	/* taken since the hand came by */
 	bool keep;		/* has no name any more */
 	int fd;
@@ -33,7 +34,7 @@ struct bfs_fd {
 };
 
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;	/* guards all below, and the links */
 	struct bfs_fd *hand;
 	size_t n_open, limit;
 } ring = { .lock = PTHREAD_MUTEX_INITIALIZER, .limit = SIZE_MAX };
@@ -43,6 +44,8 @@ static void link_fd(struct bfs_fd *f)
 {
 	struct bfs_fd *hand = ring.hand;
 
+	BFS_ASSERT_HELD(&ring.lock);
+	BFS_ASSERT(!f->next && f->fd >= 0);
 	if (!hand) {
 		f->next = f->prev = f;
 		ring.hand = f;
@@ -56,6 +59,7 @@ static void link_fd(struct bfs_fd *f)
 
 static void unlink_fd(struct bfs_fd *f)
 {
+	BFS_ASSERT_HELD(&ring.lock);
 	if (!f->next)
 		return;
 	if (ring.hand == f)
@@ -84,6 +88,7 @@ struct bfs_fd *bfs_fd_new(int fd)
 void bfs_fd_set_how(struct bfs_fd *f, const struct bfs_fd_how *how)
 {
 	pthread_mutex_lock(&ring.lock);
+	BFS_CHECK(!f->how.open);
 	f->how = *how;
 	pthread_mutex_unlock(&ring.lock);
 }
@@ -98,6 +103,8 @@ void bfs_fd_unref(struct bfs_fd *f)
 {
 	if (!f || atomic_fetch_sub(&f->refs, 1) != 1)
 		return;
+	/* Whoever takes it holds a reference. */
+	BFS_CHECK(!(atomic_load(&f->users) & ~AWAY));
 	pthread_mutex_lock(&ring.lock);
 	unlink_fd(f);
 	pthread_mutex_unlock(&ring.lock);
@@ -108,7 +115,7 @@ void bfs_fd_unref(struct bfs_fd *f)
 	bfs_free(f);
 }
 
-/* One whose last reference is gone is not to be revived. */
+/* A reference, unless the last one is gone already. */
 static bool ref_living(struct bfs_fd *f)
 {
 	unsigned refs = atomic_load(&f->refs);
@@ -119,12 +126,14 @@ static bool ref_living(struct bfs_fd *f)
 	return refs != 0;
 }
 
-/* With the lock held: one that nobody has taken since the hand passed, with a
- * use and a reference. Two rounds are enough to find it. */
+/* With the lock held: a descriptor that nobody has taken since the hand passed
+ * it last, with a use and a reference for the caller. Two rounds are enough to
+ * find it. */
 static struct bfs_fd *find_idle(void)
 {
 	struct bfs_fd *f;
 
+	BFS_ASSERT_HELD(&ring.lock);
 	for (size_t i = 0; i < 2 * ring.n_open; i++) {
 		f = ring.hand;
 		ring.hand = f->next;
@@ -216,7 +225,7 @@ bool bfs_fd_may_retry(int error)
 	return (error == EMFILE || error == ENFILE) && bfs_fd_spare();
 }
 
-/* Who has counted itself as a user finds it closed. */
+/* For a caller that has counted itself among the users and found it AWAY. */
 static int open_again(struct bfs_fd *f)
 {
 	int fd, spare = -1;
@@ -257,7 +266,10 @@ int bfs_fd_take(struct bfs_fd *f)
 
 void bfs_fd_give(struct bfs_fd *f)
 {
-	atomic_fetch_sub(&f->users, 1);
+	unsigned users = atomic_fetch_sub(&f->users, 1);
+
+	/* It stays open as long as it has a user. */
+	BFS_CHECK(users > 0 && !(users & AWAY));
 }
 
 void bfs_fd_set_limit(size_t n)

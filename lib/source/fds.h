@@ -5,8 +5,9 @@
  * A process may have few descriptors and be asked for many files. Each file
  * has one bfs_fd; whoever reads takes it for the time of a call. Where there
  * are too many those not used lately are closed, and opened again when
- * taken. That of a file without a name is kept: there is no second way to it.
- * All calls may run at once; no system call is made under a lock.
+ * taken. The descriptor of a file that was removed is kept: without a name it
+ * could not be opened again. All calls may run at once; no system call is made
+ * under a lock.
  */
 #ifndef BFS_SOURCE_FDS_H
 #define BFS_SOURCE_FDS_H
@@ -30,7 +31,7 @@ struct bfs_fd;
 /* Takes over fd, which stays open until there is a way to open it again.
  * NULL on no memory: then fd stays the caller's. */
 struct bfs_fd *bfs_fd_new(int fd) BFS_MUST_CHECK;
-/* Takes over how->arg. Once, before the bfs_fd is shared. */
+/* Takes over how->arg. At most once, before the bfs_fd is shared. */
 void bfs_fd_set_how(struct bfs_fd *f, const struct bfs_fd_how *how);
 struct bfs_fd *bfs_fd_ref(struct bfs_fd *f);
 /* NULL is fine. */
@@ -41,8 +42,8 @@ void bfs_fd_unref(struct bfs_fd *f);
 int bfs_fd_take(struct bfs_fd *f) BFS_MUST_CHECK;
 void bfs_fd_give(struct bfs_fd *f);
 
-/* Whether it is open, and its file has no name any more. Asks nobody: what
- * another machine removed may not be known yet. */
+/* Whether it is open, and its file has no name any more. Answers from what this
+ * machine knows, without waiting: a removal by another one may be unknown. */
 bool bfs_fd_is_nameless(struct bfs_fd *f);
 
 /* How many are to be open at once; SIZE_MAX without a call. */

@@ -79,7 +79,7 @@ static int64_t ctime_of(const struct stat *st)
 	       (int64_t)st->st_ctim.tv_nsec;
 }
 
-/* Asks the guard where there is something new. */
+/* Asks the guard, unless the change time is the one it was asked about. */
 static bool may_pass(struct file *f, int fd, const struct stat *st)
 {
 	int64_t ctime_ns = ctime_of(st);
@@ -115,7 +115,7 @@ static enum bfs_err check_file(struct bfs_source *s, struct bfs_diag *diag)
 				"the file was written to since it was opened");
 	if (!may)
 		return bfs_fail(diag, BFS_ERR_CHANGED, 0,
-				"the file is for fewer eyes than the "
+				"fewer users may read the file than the "
 				"container");
 	return BFS_OK;
 }
@@ -205,8 +205,8 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
 		bfs_free(f);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	}
-	/* Blocks are asked for by what a reader needs; the kernel's guess
-	 * would only read more. */
+	/* No read-ahead by the kernel: it would fetch bytes of blocks that
+	 * nobody wants. What is wanted soon is said by will_need. */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	*ret_source = &f->base;
 	return BFS_OK;
@@ -253,7 +253,7 @@ enum bfs_err bfs_source_guarded(int dirfd, const char *name,
 	if (bfs_source_avoids(dirfd, name))
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
 				"%s lies on a mount that is not entered", name);
-	/* Not blocking: a FIFO in its place must not hold us up. */
+	/* O_NONBLOCK: opening must not wait where a FIFO is in its place. */
 	do {
 		fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 					 O_NOCTTY | O_CLOEXEC);

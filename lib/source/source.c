@@ -4,6 +4,7 @@
  */
 #include "source/source.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -28,6 +29,8 @@ static enum bfs_err read_window(struct bfs_source *s, uint64_t off, void *buf,
 	struct window *w = (struct window *)s;
 	enum bfs_err err;
 
+	/* No sum of offsets overflows inside the parent. */
+	BFS_ASSERT(bfs_inside(w->off, s->len, w->parent->len));
 	err = bfs_source_read(w->parent, w->off + off, buf, len, diag);
 	if (err != BFS_OK && diag && diag->off >= w->off)
 		diag->off -= w->off;
@@ -87,6 +90,7 @@ static enum bfs_err read_memory(struct bfs_source *s, uint64_t off, void *buf,
 				size_t len, struct bfs_diag *diag)
 {
 	(void)diag;
+	BFS_CHECK(bfs_inside(off, len, s->len));
 	memcpy(buf, ((struct memory *)s)->buf + off, len);
 	return BFS_OK;
 }
@@ -132,14 +136,22 @@ enum bfs_err bfs_source_memory(const void *buf, size_t len, bool own,
 
 struct bfs_source *bfs_source_ref(struct bfs_source *s)
 {
-	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	uint32_t refs = atomic_fetch_add_explicit(&s->refs, 1,
+						  memory_order_relaxed);
+
+	BFS_CHECK(refs > 0);
 	return s;
 }
 
 void bfs_source_unref(struct bfs_source *s)
 {
-	if (s && atomic_fetch_sub_explicit(&s->refs, 1,
-					   memory_order_acq_rel) == 1)
+	uint32_t refs;
+
+	if (!s)
+		return;
+	refs = atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel);
+	BFS_CHECK(refs > 0);
+	if (refs == 1)
 		s->ops->close(s);
 }
 
@@ -152,6 +164,7 @@ enum bfs_err bfs_source_read(struct bfs_source *s, uint64_t off, void *buf,
 				"%" PRIu64, len, s->len);
 	if (len == 0)
 		return BFS_OK;
+	BFS_ASSERT(atomic_load_explicit(&s->refs, memory_order_relaxed) > 0);
 	atomic_fetch_add_explicit(&s->n_reads, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->read_len, len, memory_order_relaxed);
 	return s->ops->read(s, off, buf, len, diag);

@@ -63,19 +63,20 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
  * between reads; how->arg is taken over. False for what is no file itself.
  * Before the source is shared. */
 bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how);
-/* Asked about each file of a directory before it is read, and when its
- * change time is another. */
+
+/* Asked about each file of a directory before it is read, and again when the
+ * file's change time differs. */
 struct bfs_guard {
-	bool (*may)(void *arg, int fd);	/* NULL: all may */
+	bool (*may)(void *arg, int fd);	/* NULL: each may be read */
 	void *arg;			/* outlives what it guards */
 };
 
 /* bfs_fd_is_nameless of a file; false for all else. */
 bool bfs_source_is_nameless(const struct bfs_source *s);
 
-/* What is to be asked about each name before a file system is asked about
- * it; whoever says true has it left alone. NULL (as at first): nobody. For the
- * whole process, before its first file. */
+/* Sets a function that is asked about each name before the file system is:
+ * where it returns true the name is left alone. NULL, as at first: all names
+ * are looked at. For the whole process, before its first file is opened. */
 void bfs_source_set_avoid(bool (*avoid)(int dirfd, const char *name));
 /* Whether a name is left alone, as if nothing were there. */
 bool bfs_source_avoids(int dirfd, const char *name);

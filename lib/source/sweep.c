@@ -2,11 +2,13 @@
 /*
  * sweep.c - see sweep.h.
  *
- * A window that is read on just behind its end is one of a row, and the next
- * in its place is twice as long. Large reads are not kept.
+ * A read that begins where a window ends, or a little behind, continues it: the
+ * window that takes its place is twice as long. Large reads are passed on and
+ * not kept.
  */
 #include "source/sweep.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -69,6 +71,7 @@ static enum bfs_err fill(struct sweep *s, uint64_t off, size_t len,
 
 	w = choose(s, off, &part);
 	part = (size_t)bfs_min(bfs_max(part, len), s->base.len - off);
+	BFS_CHECK(part <= MAX_LEN);
 	w->len = 0;
 	BFS_TRY(bfs_source_read(s->parent, off, w->buf, part, diag));
 	w->off = off;
@@ -91,6 +94,7 @@ static enum bfs_err read_sweep(struct bfs_source *source, uint64_t off,
 	if (!w)
 		BFS_TRY(fill(s, off, len, &w, diag));
 	w->used = ++s->clock;
+	BFS_ASSERT(has(w, off, len));
 	memcpy(buf, w->buf + (off - w->off), len);
 	return BFS_OK;
 }
