@@ -44,6 +44,7 @@ enum bloscfs_err {
 	BLOSCFS_ERR_CANCELLED,		/* by bloscfs_call_cancel */
 	BLOSCFS_ERR_TOO_MUCH,		/* more work than the call may make */
 	BLOSCFS_ERR_NO_FILES,		/* no descriptor is free */
+	BLOSCFS_ERR_ACCESS,		/* the source may not be read */
 };
 
 /* Why: a place in the container and one phrase. */
@@ -167,6 +168,63 @@ enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 				     struct bloscfs_file **ret_file,
 				     struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
+/* Bytes [off, off + len) of a source. */
+struct bloscfs_range {
+	uint64_t off, len;
+};
+
+/* A source of the caller's own: an object in a store, a file behind a
+ * network. Its calls come from any threads, many at once, for as long as the
+ * file is open, and may wait; they must not call the library for that file.
+ * Errors that say nothing about the bytes (IO, NOMEM, CHANGED, CANCELLED,
+ * TOO_MUCH, NO_FILES, ACCESS) are passed on to who reads and never kept;
+ * others are taken for IO. why->text may be filled with a phrase for users
+ * (no newline); it is empty and why is never NULL. */
+struct bloscfs_source {
+	size_t size;			/* sizeof(struct bloscfs_source) */
+	void *arg;			/* of all calls; the caller's own */
+	uint64_t length;		/* bytes; never changes */
+	/* A validator (an ETag with its URL): two openings whose identities are
+	 * equal have the same bytes, for ever. Copied. identity_len 0: nothing
+	 * is known to be the same. */
+	const void *identity;
+	size_t identity_len;
+	/* Fills buf with len bytes at off, which lie inside, and sets *ret_len
+	 * (0 before) to how many these are: fewer are an error. Where a long
+	 * wait is in it, it should ask bloscfs_call_check meanwhile, and
+	 * return what that says. */
+	enum bloscfs_err (*read)(void *arg, uint64_t off, void *buf,
+				 size_t len, size_t *ret_len,
+				 struct bloscfs_diag *why);
+	/* OK while the object is the one that was opened; CHANGED if not. Asked
+	 * after each group of reads, before their bytes count, so it should
+	 * answer from memory where a read itself finds a changed object out.
+	 * NULL: it never changes. */
+	enum bloscfs_err (*check)(void *arg, struct bloscfs_diag *why);
+	/* A hint: before blocks are read, all ranges that the read will ask
+	 * for, in order, neighbours merged, gaps between them; first those of
+	 * headers, then of blocks. Must not wait for them. read still asks for
+	 * each by itself. NULL: it is not told. */
+	void (*will_need)(void *arg, const struct bloscfs_range *ranges,
+			  size_t n);
+	/* Nothing is called any more. Once, when the file is closed; not where
+	 * opening failed. May be NULL. */
+	void (*close)(void *arg);
+};
+
+/* bloscfs_probe and bloscfs_open of such a source, which is copied. */
+enum bloscfs_err bloscfs_probe_source(const struct bloscfs_source *source,
+				      const char *name,
+				      const char **ret_format,
+				      struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+enum bloscfs_err bloscfs_open_source(struct bloscfs *fs,
+				     const struct bloscfs_source *source,
+				     const char *name,
+				     struct bloscfs_file **ret_file,
+				     struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+
 /* No piece of it may be held. */
 void bloscfs_close(struct bloscfs_file *file);
 
@@ -449,6 +507,10 @@ void bloscfs_call_cancel(struct bloscfs_call *call);
  * return no error either, is void then. */
 enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
 				      struct bloscfs_diag *diag);
+/* For a source that waits (struct bloscfs_source), on the thread that it was
+ * called on: OK, or why what it works for is to end. */
+enum bloscfs_err bloscfs_call_check(struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
 void bloscfs_call_end(struct bloscfs_call *call);
 /* Cancels all contexts of fs, those to come too, and decoding ahead: nothing
  * is decoded from now on by those who have one. */

@@ -51,6 +51,7 @@ static enum check_verdict verdict_of(enum bloscfs_err err)
 	case BLOSCFS_ERR_CANCELLED:
 	case BLOSCFS_ERR_TOO_MUCH:
 	case BLOSCFS_ERR_NO_FILES:
+	case BLOSCFS_ERR_ACCESS:
 		return CHECK_UNREADABLE;
 	case BLOSCFS_ERR_NOT_FORMAT:
 	case BLOSCFS_ERR_TRUNCATED:

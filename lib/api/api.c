@@ -47,7 +47,8 @@ SAME(BLOSCFS_ERR_INVALID, BFS_ERR_INVALID);
 SAME(BLOSCFS_ERR_CANCELLED, BFS_ERR_CANCELLED);
 SAME(BLOSCFS_ERR_TOO_MUCH, BFS_ERR_TOO_MUCH);
 SAME(BLOSCFS_ERR_NO_FILES, BFS_ERR_NO_FILES);
-SAME(BLOSCFS_ERR_NO_FILES + 1, BFS_N_ERRS);
+SAME(BLOSCFS_ERR_ACCESS, BFS_ERR_ACCESS);
+SAME(BLOSCFS_ERR_ACCESS + 1, BFS_N_ERRS);
 SAME(BLOSCFS_GOOD, BFS_GOOD);
 SAME(BLOSCFS_DAMAGED, BFS_DAMAGED);
 SAME(BLOSCFS_UNSUPPORTED, BFS_UNSUPPORTED);
@@ -376,6 +377,13 @@ enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
 	return (enum bloscfs_err)call->own.why.err;
 }
 
+enum bloscfs_err bloscfs_call_check(struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+
+	return bfs_api_answer(bfs_call_look(&own), &own, diag);
+}
+
 void bloscfs_call_end(struct bloscfs_call *call)
 {
 	(void)call;
@@ -409,23 +417,32 @@ static enum bfs_err open_source(int fd, struct bfs_source **ret_source,
 	return err;
 }
 
+enum bfs_err bfs_api_probe(struct bfs_source *source, const char *name,
+			   const char **ret_format, struct bfs_diag *diag)
+{
+	uint64_t mark = bfs_moment_mark();
+	const struct bfs_format *ops = bfs_container_probe(source, name);
+	enum bfs_err err;
+
+	bfs_source_unref(source);
+	err = bfs_moment_settle(mark, BFS_OK, diag);
+	if (err == BFS_OK && !ops)
+		err = bfs_fail(diag, BFS_ERR_NOT_FORMAT, 0,
+			       "not a container that is known here");
+	if (err == BFS_OK)
+		*ret_format = ops->name;
+	return err;
+}
+
 enum bloscfs_err bloscfs_probe(int fd, const char *name,
 			       const char **ret_format)
 {
-	uint64_t mark = bfs_moment_mark();
-	const struct bfs_format *ops;
 	struct bfs_source *source;
 	enum bfs_err err = open_source(fd, &source, NULL);
 
-	if (err != BFS_OK)
-		return (enum bloscfs_err)err;
-	ops = bfs_container_probe(source, name);
-	bfs_source_unref(source);
-	err = bfs_moment_settle(mark, ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
-	if (err != BFS_OK)
-		return (enum bloscfs_err)err;
-	*ret_format = ops->name;
-	return BLOSCFS_OK;
+	if (err == BFS_OK)
+		err = bfs_api_probe(source, name, ret_format, NULL);
+	return (enum bloscfs_err)err;
 }
 
 bool bloscfs_is_short(int fd, const char *name)
@@ -521,9 +538,9 @@ static enum bfs_err wrap_container(struct bloscfs *fs,
 	return err;
 }
 
-static enum bfs_err open_file(struct bloscfs *fs, struct bfs_source *source,
-			      const char *name, struct bloscfs_file **ret_file,
-			      struct bfs_diag *diag)
+enum bfs_err bfs_api_open(struct bloscfs *fs, struct bfs_source *source,
+			  const char *name, struct bloscfs_file **ret_file,
+			  struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_container *container;
@@ -622,7 +639,7 @@ enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 		return bfs_api_answer(err, &own, diag);
 	err = cut_source(&source, offset, length, &own);
 	if (err == BFS_OK)
-		err = open_file(fs, source, name, ret_file, &own);
+		err = bfs_api_open(fs, source, name, ret_file, &own);
 	bfs_source_unref(source);
 	if (err == BFS_OK)
 		close(fd);
@@ -643,7 +660,7 @@ enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 	err = bfs_source_memory(buf, len, false, &source, &own);
 	if (err != BFS_OK)
 		return bfs_api_answer(err, &own, diag);
-	err = open_file(fs, source, name, ret_file, &own);
+	err = bfs_api_open(fs, source, name, ret_file, &own);
 	bfs_source_unref(source);
 	return bfs_api_answer(err, &own, diag);
 }

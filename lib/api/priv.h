@@ -50,6 +50,13 @@ enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub);
  * was met is not its fault. */
 bool bfs_api_again(struct bfs_turn *turn, uint64_t mark, enum bfs_err *err,
 		   struct bfs_diag *diag);
+/* Opens the container in a source, which stays the caller's. */
+enum bfs_err bfs_api_open(struct bloscfs *fs, struct bfs_source *source,
+			  const char *name, struct bloscfs_file **ret_file,
+			  struct bfs_diag *diag);
+/* The format of the container in a source, which is taken over. */
+enum bfs_err bfs_api_probe(struct bfs_source *source, const char *name,
+			   const char **ret_format, struct bfs_diag *diag);
 #pragma GCC visibility pop
 
 #endif

@@ -516,6 +516,7 @@ enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
 	BFS_TRY(check_range(a, s, off, len, &end, diag));
 	if (len == 0)
 		return BFS_OK;
+	bfs_array_tell(a, s, off, len);
 	BFS_TRY(read_range(a, s, off, buf, len, diag));
 	bfs_ahead_note(a, s, off, len, end);
 	return BFS_OK;
@@ -582,6 +583,7 @@ enum bfs_err bfs_array_pin(struct bfs_array *a, const struct bfs_stream *s,
 	BFS_TRY(check_range(a, s, off, len, &end, diag));
 	if (len == 0)
 		return BFS_OK;
+	bfs_array_tell(a, s, off, len);
 	BFS_TRY(pin_range(a, s, off, buf, len, pieces, diag));
 	if (bfs_ahead_note(a, s, off, len, end))
 		for (i = before; i < pieces->n_pins; i++)

@@ -75,6 +75,20 @@ struct bfs_shares *bfs_ahead_share(struct bfs_array *array, uint64_t off,
 				   size_t len);
 void bfs_ahead_end_share(struct bfs_shares *shares);
 
+/* Tells a source that is_told what reading [off, off + len) of a stream will
+ * ask it for; at no cost for others. It may read headers of chunks, and
+ * whatever fails in it fails again when the range is read. */
+void bfs_array_tell_now(struct bfs_array *array,
+			const struct bfs_stream *stream, uint64_t off,
+			uint64_t len);
+static inline void bfs_array_tell(struct bfs_array *array,
+				  const struct bfs_stream *stream,
+				  uint64_t off, uint64_t len)
+{
+	if (BFS_UNLIKELY(array->container->source->is_told))
+		bfs_array_tell_now(array, stream, off, len);
+}
+
 /* With ahead's lock held: takes note of a read; its reader. */
 struct bfs_reader *bfs_reader_note(struct bfs_ahead *ahead,
 				   const struct bfs_stream *stream,

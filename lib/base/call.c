@@ -100,6 +100,19 @@ static void check_clocks(struct bfs_call *call)
 			 "one request takes too long");
 }
 
+enum bfs_err bfs_call_look(struct bfs_diag *diag)
+{
+	struct bfs_call *call = bfs_call_now;
+
+	if (!call)
+		return BFS_OK;
+	BFS_TRY(bfs_call_check_now(diag));
+	if (call->cpu_limit_ns && call->cpu_start_ns == 0)
+		call->cpu_start_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+	check_clocks(call);
+	return call->why.err == BFS_OK ? BFS_OK : tell(call, diag);
+}
+
 enum bfs_err bfs_call_may_wait(const char *what, struct bfs_diag *diag)
 {
 	struct bfs_call *call = bfs_call_now;

@@ -84,6 +84,10 @@ static inline enum bfs_err bfs_call_spend(uint64_t len, const char *deed,
 	       bfs_call_spend_now(len, deed, diag);
 }
 
+/* For a step that itself waits for something: the same as bfs_call_check, with
+ * a look at the clocks. */
+enum bfs_err bfs_call_look(struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Whether a step of len bytes is within the limit. */
 static inline bool bfs_call_affords(uint64_t len)
 {

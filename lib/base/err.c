@@ -29,6 +29,7 @@ static const struct {
 	[BFS_ERR_CANCELLED] = { "cancelled", EINTR },
 	[BFS_ERR_TOO_MUCH] = { "too much work", EIO },
 	[BFS_ERR_NO_FILES] = { "no descriptors", EMFILE },
+	[BFS_ERR_ACCESS] = { "no access", EACCES },
 };
 
 enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,

@@ -29,6 +29,7 @@ enum bfs_err {
 	BFS_ERR_CANCELLED,	/* the caller gave the call up */
 	BFS_ERR_TOO_MUCH,	/* more work than one call may make */
 	BFS_ERR_NO_FILES,	/* no descriptor is free */
+	BFS_ERR_ACCESS,		/* the source may not be read */
 	BFS_N_ERRS
 };
 
@@ -70,7 +71,8 @@ static inline bool bfs_err_passes(enum bfs_err err)
 {
 	return err == BFS_ERR_NOMEM || err == BFS_ERR_IO ||
 	       err == BFS_ERR_CHANGED || err == BFS_ERR_CANCELLED ||
-	       err == BFS_ERR_TOO_MUCH || err == BFS_ERR_NO_FILES;
+	       err == BFS_ERR_TOO_MUCH || err == BFS_ERR_NO_FILES ||
+	       err == BFS_ERR_ACCESS;
 }
 
 #define BFS_TRY(expr)                                   \

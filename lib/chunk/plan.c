@@ -16,8 +16,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The first read takes the tables of most chunks with the header. */
-#define FIRST_READ 512
 #define MAX_BLOCKS (UINT32_C(1) << 23)
 #define MAX_DICT 32768
 #define VL_WINDOW 16384
@@ -26,7 +24,7 @@
 struct opening {
 	struct bfs_source *source;
 	uint64_t off;
-	uint8_t first[FIRST_READ];
+	uint8_t first[BFS_CHUNK_FIRST_READ];
 	size_t first_len;
 	struct bfs_chunk *chunk;
 	bool sized;			/* its container knows nbytes too */
@@ -436,7 +434,7 @@ static enum bfs_err read_first(struct opening *o, uint64_t avail,
 		return bfs_fail(o->diag, BFS_ERR_TRUNCATED, 0,
 				"the chunk would begin beyond the end");
 	avail = bfs_min(avail, bfs_source_len(o->source) - o->off);
-	o->first_len = (size_t)bfs_min(avail, FIRST_READ);
+	o->first_len = (size_t)bfs_min(avail, BFS_CHUNK_FIRST_READ);
 	BFS_TRY(bfs_diag_shift(o->diag,
 			       bfs_source_read(o->source, o->off, o->first,
 					       o->first_len, o->diag),

@@ -23,6 +23,8 @@
 #define BFS_CHUNK_HEADER 32
 #define BFS_CHUNK_MAX_NBYTES UINT32_C(2147483631)
 #define BFS_N_FILTER_SLOTS 6
+/* A plan's first read takes the tables of most chunks with the header. */
+#define BFS_CHUNK_FIRST_READ 512
 
 enum bfs_chunk_kind {
 	BFS_CHUNK_BLOCKS,	/* bstarts and streams */

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 struct window {
 	struct bfs_source base;
@@ -49,6 +50,22 @@ static void will_need_window(struct bfs_source *s, uint64_t off, uint64_t len)
 	bfs_source_will_need(w->parent, w->off + off, len);
 }
 
+static void will_read_window(struct bfs_source *s,
+			     const struct bfs_range *ranges, size_t n)
+{
+	struct window *w = (struct window *)s;
+	struct bfs_range moved[64];
+	size_t i, k;
+
+	for (; n > 0; n -= k, ranges += k) {
+		k = (size_t)bfs_min(n, BFS_ARRAY_LEN(moved));
+		for (i = 0; i < k; i++)
+			moved[i] = (struct bfs_range){ w->off + ranges[i].off,
+						       ranges[i].len };
+		w->parent->ops->will_read(w->parent, moved, k);
+	}
+}
+
 static void close_window(struct bfs_source *s)
 {
 	bfs_source_unref(((struct window *)s)->parent);
@@ -59,6 +76,7 @@ static const struct bfs_source_ops window_ops = {
 	.read = read_window,
 	.check = check_window,
 	.will_need = will_need_window,
+	.will_read = will_read_window,
 	.close = close_window,
 };
 
@@ -79,6 +97,7 @@ enum bfs_err bfs_source_window(struct bfs_source *parent, uint64_t off,
 	w->base.len = len;
 	w->base.id = parent->id;
 	w->base.decoded = parent->decoded;
+	w->base.is_told = parent->is_told;
 	w->base.refs = 1;
 	w->parent = bfs_source_ref(parent);
 	w->off = off;
@@ -179,4 +198,31 @@ void bfs_source_will_need(struct bfs_source *s, uint64_t off, uint64_t len)
 {
 	if (s->ops->will_need)
 		s->ops->will_need(s, off, len);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct bfs_range *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+void bfs_source_will_read(struct bfs_source *s, struct bfs_range *ranges,
+			  size_t n)
+{
+	size_t last = 0, i;
+
+	if (!s->is_told || n == 0)
+		return;
+	qsort(ranges, n, sizeof(*ranges), compare_ranges);
+	for (i = 1; i < n; i++) {
+		uint64_t end = ranges[last].off + ranges[last].len;
+
+		if (ranges[i].off > end)
+			ranges[++last] = ranges[i];
+		else if (ranges[i].off + ranges[i].len > end)
+			ranges[last].len = ranges[i].off + ranges[i].len -
+					   ranges[last].off;
+	}
+	s->ops->will_read(s, ranges, last + 1);
 }

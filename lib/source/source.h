@@ -32,6 +32,11 @@ static inline bool bfs_source_same(const struct bfs_source_id *a,
 
 struct bfs_source;
 
+/* Bytes [off, off + len) of a source. */
+struct bfs_range {
+	uint64_t off, len;
+};
+
 struct bfs_source_ops {
 	/* Reads exactly len bytes; [off, off + len) is inside the source. */
 	enum bfs_err (*read)(struct bfs_source *s, uint64_t off, void *buf,
@@ -40,6 +45,10 @@ struct bfs_source_ops {
 	enum bfs_err (*check)(struct bfs_source *s, struct bfs_diag *diag);
 	/* Says that a range will be wanted soon; may be NULL. */
 	void (*will_need)(struct bfs_source *s, uint64_t off, uint64_t len);
+	/* Says what is about to be read, of sources that are told so: ranges
+	 * in order, with gaps between them. NULL where is_told is false. */
+	void (*will_read)(struct bfs_source *s, const struct bfs_range *ranges,
+			  size_t n);
 	void (*close)(struct bfs_source *s);
 };
 
@@ -49,6 +58,7 @@ struct bfs_source {
 	uint64_t len;			/* bytes */
 	struct bfs_source_id id;
 	bool decoded;			/* reading may decode large blocks */
+	bool is_told;			/* wants to know before it is read */
 	_Atomic uint32_t refs;
 	/* Counters since opening; a window counts in its parent too. */
 	_Atomic uint64_t n_reads;	/* read system calls */
@@ -122,6 +132,11 @@ enum bfs_err bfs_source_check(struct bfs_source *s,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
 void bfs_source_will_need(struct bfs_source *s, uint64_t off, uint64_t len);
+
+/* What a source that is_told will be asked for: n ranges that lie inside it,
+ * in any order; they are put in order and merged. For others: nothing. */
+void bfs_source_will_read(struct bfs_source *s, struct bfs_range *ranges,
+			  size_t n);
 
 static inline uint64_t bfs_source_len(const struct bfs_source *s)
 {

@@ -334,6 +334,45 @@ static bool pick(size_t i, const uint8_t *p, size_t len, uint32_t *seed,
 
 /* ---- files ----------------------------------------------------------- */
 
+/* Through a source of one's own, which is told what will be read: every third
+ * change. */
+static enum bloscfs_err read_far(void *arg, uint64_t off, void *buf,
+				 size_t len, size_t *ret_len,
+				 struct bloscfs_diag *why)
+{
+	const struct build *b = arg;
+
+	(void)why;
+	assert_true(off <= b->len && len <= b->len - off);
+	memcpy(buf, b->p + off, len);
+	*ret_len = len;
+	return BLOSCFS_OK;
+}
+
+static void tell_far(void *arg, const struct bloscfs_range *ranges, size_t n)
+{
+	const struct build *b = arg;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_true(ranges[i].len > 0 && ranges[i].off <= b->len &&
+			    ranges[i].len <= b->len - ranges[i].off);
+		assert_true(i == 0 || ranges[i].off > end);
+		end = ranges[i].off + ranges[i].len;
+	}
+}
+
+static enum bloscfs_err open_far(struct build *b, const char *name,
+				 struct bloscfs_file **ret_file)
+{
+	struct bloscfs_source source = {
+		.size = sizeof(source), .arg = b, .length = b->len,
+		.read = read_far, .will_need = tell_far,
+	};
+
+	return bloscfs_open_source(fs, &source, name, ret_file, NULL);
+}
+
 static void try_bytes(const char *sample, struct build *b, const char *name,
 		      bool strict)
 {
@@ -357,8 +396,9 @@ static void try_bytes(const char *sample, struct build *b, const char *name,
 		old = b->p[at];
 		b->p[at] = value;
 		if (value != old &&
-		    bloscfs_open_memory(fs, b->p, b->len, name, &file,
-					NULL) == BLOSCFS_OK) {
+		    (i % 3 ? bloscfs_open_memory(fs, b->p, b->len, name, &file,
+						 NULL) :
+			     open_far(b, name, &file)) == BLOSCFS_OK) {
 			try_opened(&t, file, at, value);
 			bloscfs_close(file);
 		}

@@ -53,6 +53,12 @@ struct walk {
 	void (*arm)(bool on);	/* or NULL: no faults */
 	void (*calm)(void);	/* ends them for good; or NULL */
 	enum bloscfs_err fault;	/* that may be met; INVALID: none may */
+	/* How a file is probed and opened, or NULL: by its descriptor, which
+	 * stays the caller's. */
+	enum bloscfs_err (*probe)(int fd, const char *name,
+				  const char **ret_format);
+	enum bloscfs_err (*open)(struct bloscfs *fs, int fd, const char *name,
+				 struct bloscfs_file **ret_file);
 	uint64_t n_calls, n_faults;
 };
 
@@ -129,7 +135,8 @@ static struct bloscfs_file *walk_open(struct walk *w, struct bloscfs *fs,
 	assert_true(fd >= 0);
 	mark = bloscfs_mark();
 	walk_arm(w, true);
-	err = S_ISDIR(st.st_mode) ? bloscfs_probe_dir(fd, &format) :
+	err = w->probe ? w->probe(fd, slash, &format) :
+	      S_ISDIR(st.st_mode) ? bloscfs_probe_dir(fd, &format) :
 				    bloscfs_probe(fd, slash, &format);
 	if (!walk_heard(w, mark, err, path, "probe")) {
 		close(fd);
@@ -138,12 +145,13 @@ static struct bloscfs_file *walk_open(struct walk *w, struct bloscfs *fs,
 	assert_int_equal(err, BLOSCFS_OK);
 	mark = bloscfs_mark();
 	walk_arm(w, true);
-	err = S_ISDIR(st.st_mode) ? bloscfs_open_dir(fs, fd, &file, NULL) :
+	err = w->open ? w->open(fs, fd, slash, &file) :
+	      S_ISDIR(st.st_mode) ? bloscfs_open_dir(fs, fd, &file, NULL) :
 	      bloscfs_open(fs, fd, slash, 0, 0, &file, NULL);
 	/* What it did without is no matter: the container is open. */
 	if (err == BLOSCFS_OK)
 		mark = bloscfs_mark();
-	if (S_ISDIR(st.st_mode) || err != BLOSCFS_OK)
+	if (w->open || S_ISDIR(st.st_mode) || err != BLOSCFS_OK)
 		close(fd);
 	if (!walk_heard(w, mark, err, path, "open"))
 		return NULL;
@@ -421,7 +429,8 @@ static void walk_compare(struct walk *w, const struct sample *sample,
  * handle and by a new one. */
 static void walk_round(struct walk *w, const struct sample *sample)
 {
-	struct walk quiet = { .fault = w->fault };
+	struct walk quiet = { .fault = w->fault, .probe = w->probe,
+			      .open = w->open };
 	struct bloscfs *fs = walk_new_fs();
 	struct bloscfs_file *file = walk_open(w, fs, sample->path);
 
