@@ -483,11 +483,20 @@ void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces);
  * without one is never stopped. */
 struct bloscfs_call;
 
+/* Whether a request waits where others have the memory that it needs. */
+enum bloscfs_patience {
+	BLOSCFS_WAITS,		/* for as much as it takes */
+	BLOSCFS_WAITS_FOR_LITTLE,	/* for a 32nd of max_memory at most,
+					 * which large requests leave alone */
+	BLOSCFS_WAITS_NEVER,
+};
+
 struct bloscfs_call_limits {
 	size_t size;		/* sizeof(struct bloscfs_call_limits) */
 	uint64_t bytes;		/* read and decoded; 0 = any number */
 	uint64_t cpu_ms;	/* of the thread; 0 = any; looked at seldom */
 	uint64_t wall_ms;	/* the same by the clock */
+	enum bloscfs_patience patience;
 };
 
 /* For files of fs, by one thread at a time, again and again. NULL on no
@@ -511,6 +520,9 @@ enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
  * called on: OK, or why what it works for is to end. */
 enum bloscfs_err bloscfs_call_check(struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
+/* The same thread's: whether it was TOO_MUCH because it had not the patience to
+ * wait for memory. */
+bool bloscfs_call_would_wait(const struct bloscfs_call *call);
 void bloscfs_call_end(struct bloscfs_call *call);
 /* Cancels all contexts of fs, those to come too, and decoding ahead: nothing
  * is decoded from now on by those who have one. */

@@ -9,10 +9,12 @@
 
 #include "log/log.h"
 #include "tree/look.h"
+#include "ops/parked.h"
 #include "ops/reply.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -34,44 +36,19 @@
 #define MAX_SLOW 16
 /* Lower than that of who answers with what is there. */
 #define SLOW_NICE 5
-#define N_COSTS 256
-
-enum stage {
-	QUICK,
-	SLOW,
-};
-
-/* A task that waits, or that a slow thread is at. */
-struct parked {
-	struct task task;
-	struct parked *next;
-	uint64_t number;
-	const void *container;		/* whose it is; never followed */
-	pid_t asker;			/* the thread that wants it; 0 */
-	enum stage stage;
-	bool ready;			/* to be taken */
-	bool cancelled;
-	struct bloscfs_call *call;	/* of the thread that is at it */
-	char name[];
-};
-
-/* What a container's tasks took lately, in nanoseconds of computing. */
-struct cost {
-	const void *container;
-	uint64_t ns;
-};
 
 struct work {
 	pthread_mutex_t lock;		/* guards all below */
-	pthread_cond_t come;		/* something to do, or the end */
-	struct parked *first, **last;	/* in the order of their coming */
+	/* Something to do for a thread of a stage, or the end. */
+	pthread_cond_t come[SLOW + 1];
+	struct parking parking;
+	struct costs costs;
 	uint64_t next_number;
 	unsigned n_quick;		/* permits in use */
 	unsigned max_quick;
-	unsigned n_threads, share;	/* slow ones; most of one container */
-	pthread_t threads[MAX_SLOW];
-	struct cost costs[N_COSTS];
-	time_t halved;			/* the costs */
+	unsigned share;			/* slow threads of one container */
+	unsigned n_threads;		/* the first is the patient one */
+	pthread_t threads[1 + MAX_SLOW];
 	bool watched;			/* somebody looks for the gone */
 	int began;			/* eventfd: now is the time to */
 	bool ending;
@@ -82,13 +59,16 @@ struct work {
 static _Thread_local struct bloscfs_call *my_call;
 
 static const struct bloscfs_call_limits glance_names = {
-	sizeof(glance_names), GLANCE_LEN, GLANCE_MS, 0,
+	sizeof(glance_names), GLANCE_LEN, GLANCE_MS, 0, BLOSCFS_WAITS_NEVER,
 };
 static const struct bloscfs_call_limits glance_bytes = {
-	sizeof(glance_bytes), 1, 0, 0,
+	sizeof(glance_bytes), 1, 0, 0, BLOSCFS_WAITS_NEVER,
 };
 static const struct bloscfs_call_limits quick = {
-	sizeof(quick), QUICK_LEN, QUICK_MS, 0,
+	sizeof(quick), QUICK_LEN, QUICK_MS, 0, BLOSCFS_WAITS_NEVER,
+};
+static const struct bloscfs_call_limits patient = {
+	sizeof(patient), QUICK_LEN, QUICK_MS, 0, BLOSCFS_WAITS_FOR_LITTLE,
 };
 
 bool work_is_void(void)
@@ -120,6 +100,11 @@ static bool run_within(struct daemon *daemon, struct task *task,
 	return done;
 }
 
+static bool was_cancelled(void)
+{
+	return bloscfs_call_stopped(my_call, NULL) == BLOSCFS_ERR_CANCELLED;
+}
+
 /* Answers what was given up for good. */
 static void answer_stopped(struct daemon *daemon, struct task *task)
 {
@@ -139,92 +124,6 @@ static void answer_stopped(struct daemon *daemon, struct task *task)
 		       bloscfs_err_errno(err));
 }
 
-/* ---- the queue: with the lock held ----------------------------------- */
-
-static void append(struct work *work, struct parked *parked)
-{
-	parked->next = NULL;
-	*work->last = parked;
-	work->last = &parked->next;
-}
-
-static void take_out(struct work *work, struct parked *parked)
-{
-	struct parked **at = &work->first;
-
-	while (*at != parked)
-		at = &(*at)->next;
-	*at = parked->next;
-	if (!*at)
-		work->last = at;
-}
-
-static bool is_waiting(const struct parked *parked)
-{
-	return parked->ready && !parked->call;
-}
-
-static unsigned count_running(const struct work *work, const void *container)
-{
-	unsigned n = 0;
-
-	for (const struct parked *p = work->first; p; p = p->next)
-		n += p->call && p->container == container;
-	return n;
-}
-
-static struct cost *find_cost(struct work *work, const void *container)
-{
-	uintptr_t hash = (uintptr_t)container / sizeof(void *) * 2654435761u;
-	struct cost *cost = &work->costs[hash >> 8 & (N_COSTS - 1)];
-
-	if (cost->container != container)
-		*cost = (struct cost){ .container = container };
-	return cost;
-}
-
-static void add_cost(struct work *work, const void *container, uint64_t ns)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec != work->halved)
-		for (size_t i = 0; i < N_COSTS; i++)
-			work->costs[i].ns /= 2;
-	work->halved = now.tv_sec;
-	find_cost(work, container)->ns += ns;
-}
-
-/* Of those whose container has a thread left, the one whose container took
- * least lately; the oldest of several. */
-static struct parked *pick_slow(struct work *work)
-{
-	struct parked *best = NULL;
-	uint64_t least = UINT64_MAX, ns;
-
-	for (struct parked *p = work->first; p; p = p->next) {
-		if (p->stage != SLOW || !is_waiting(p))
-			continue;
-		ns = find_cost(work, p->container)->ns;
-		if (ns < least &&
-		    (work->ending || count_running(work, p->container) <
-				     work->share)) {
-			best = p;
-			least = ns;
-		}
-	}
-	return best;
-}
-
-static struct parked *pick_quick(struct work *work)
-{
-	struct parked *p = work->first;
-
-	while (p && (p->stage != QUICK || !is_waiting(p)))
-		p = p->next;
-	return p;
-}
-
 /* ---- interrupts ------------------------------------------------------ */
 
 static void hear_interrupt(fuse_req_t req, void *data)
@@ -234,9 +133,7 @@ static void hear_interrupt(fuse_req_t req, void *data)
 	struct parked *p;
 
 	pthread_mutex_lock(&work->lock);
-	for (p = work->first; p; p = p->next)
-		if ((uintptr_t)p->number == (uintptr_t)data)
-			break;
+	p = parking_find(&work->parking, (uintptr_t)data);
 	if (p && !p->cancelled) {
 		p->cancelled = true;
 		work->counts.n_interrupted++;
@@ -254,11 +151,9 @@ static struct parked *take_cancelled(struct work *work)
 	struct parked *p;
 
 	pthread_mutex_lock(&work->lock);
-	for (p = work->first; p; p = p->next)
-		if (p->cancelled && is_waiting(p))
-			break;
+	p = parking_find_cancelled(&work->parking);
 	if (p) {
-		take_out(work, p);
+		parking_take_out(&work->parking, p);
 		work->counts.n_waiting--;
 		atomic_fetch_sub(&work->n_cancelled, 1);
 	}
@@ -307,8 +202,8 @@ bool work_watch(struct daemon *daemon)
 
 	(void)eventfd_read(work->began, &n);
 	pthread_mutex_lock(&work->lock);
-	for (p = work->first; p; p = p->next) {
-		if (p->stage != SLOW || p->cancelled || !is_gone(p->asker))
+	for (p = work->parking.first; p; p = p->next) {
+		if (p->stage == QUICK || p->cancelled || !is_gone(p->asker))
 			continue;
 		p->cancelled = true;
 		work->counts.n_interrupted++;
@@ -317,7 +212,7 @@ bool work_watch(struct daemon *daemon)
 		else
 			atomic_fetch_add(&work->n_cancelled, 1);
 	}
-	p = work->first;
+	p = work->parking.first;
 	work->watched = p != NULL;
 	pthread_mutex_unlock(&work->lock);
 	work_sweep(daemon);
@@ -329,72 +224,107 @@ int work_watch_fd(const struct daemon *daemon)
 	return daemon->work->began;
 }
 
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 /* ---- parking --------------------------------------------------------- */
+
+/* Whose a task is; to compare, never to follow. */
+static const void *find_container(struct daemon *daemon,
+				  const struct task *task)
+{
+	struct node *node = tree_get(&daemon->tree, task->id);
+	const void *container = NULL;
+
+	if (node) {
+		container = tree_container(node);
+		tree_put(&daemon->tree, node);
+	}
+	return container;
+}
 
 static struct parked *make_parked(struct daemon *daemon,
 				  const struct task *task, enum stage stage)
 {
 	size_t len = task->name ? strlen(task->name) + 1 : 0;
 	struct parked *p = calloc(1, sizeof(*p) + len);
-	struct node *node;
 
 	if (!p)
 		return NULL;
 	p->task = *task;
 	p->stage = stage;
+	p->since_ns = now_ns(CLOCK_MONOTONIC);
 	p->asker = fuse_req_ctx(task->req)->pid;
 	if (len)
 		p->task.name = memcpy(p->name, task->name, len);
-	node = tree_get(&daemon->tree, task->id);
-	if (node) {
-		p->container = tree_container(node);
-		tree_put(&daemon->tree, node);
-	}
+	p->container = find_container(daemon, task);
 	return p;
 }
 
+/* With the lock held: it goes on to threads that take their time. */
+static void enter_stage(struct work *work, struct parked *p, enum stage stage)
+{
+	p->stage = stage;
+	work->counts.n_waiting++;
+	work->counts.n_slow += stage == SLOW;
+	if (stage != QUICK && !work->watched) {
+		work->watched = true;
+		(void)eventfd_write(work->began, 1);
+	}
+}
+
+/* With the lock held. */
+static bool take_permit(struct work *work)
+{
+	bool taken = work->n_quick < work->max_quick;
+
+	work->n_quick += taken;
+	return taken;
+}
+
 /* Puts a task at the end of the queue. Not with the lock held: libfuse calls
- * hear_interrupt from here where the interrupt has come already. */
-static void park(struct daemon *daemon, const struct task *task,
+ * hear_interrupt from here where the interrupt has come already. True: there
+ * is a permit by now, for whoever of the queue it is to have. */
+static bool park(struct daemon *daemon, const struct task *task,
 		 enum stage stage)
 {
 	struct work *work = daemon->work;
 	struct parked *p = make_parked(daemon, task, stage);
+	bool permitted = false;
 	uintptr_t number;
 
 	if (!p) {
 		fuse_reply_err(task->req, ENOMEM);
-		return;
+		return false;
 	}
 	pthread_mutex_lock(&work->lock);
 	number = (uintptr_t)(p->number = ++work->next_number);
-	append(work, p);
-	work->counts.n_waiting++;
-	work->counts.n_slow += stage == SLOW;
-	if (stage == SLOW && !work->watched) {
-		work->watched = true;
-		(void)eventfd_write(work->began, 1);
-	}
+	parking_append(&work->parking, p);
+	enter_stage(work, p, stage);
 	pthread_mutex_unlock(&work->lock);
 	fuse_req_interrupt_func(task->req, hear_interrupt, (void *)number);
 	pthread_mutex_lock(&work->lock);
 	p->ready = true;
-	if (stage == SLOW)
-		pthread_cond_signal(&work->come);
+	if (stage == QUICK)
+		permitted = take_permit(work);
+	else
+		pthread_cond_signal(&work->come[stage]);
 	pthread_mutex_unlock(&work->lock);
+	return permitted;
 }
 
 /* ---- permits --------------------------------------------------------- */
 
-static bool take_permit(struct work *work)
+/* With the lock held. */
+static void add_cost(struct work *work, const void *container, uint64_t ns)
 {
-	bool taken;
-
-	pthread_mutex_lock(&work->lock);
-	taken = work->n_quick < work->max_quick;
-	work->n_quick += taken;
-	pthread_mutex_unlock(&work->lock);
-	return taken;
+	costs_add(&work->costs, container, ns,
+		  (time_t)(now_ns(CLOCK_MONOTONIC) / 1000000000));
 }
 
 /* The next that waits for our permit; or gives it back. */
@@ -403,9 +333,9 @@ static struct parked *pass_permit(struct work *work)
 	struct parked *p;
 
 	pthread_mutex_lock(&work->lock);
-	p = pick_quick(work);
+	p = parking_pick(&work->parking, QUICK, &work->costs, UINT_MAX);
 	if (p) {
-		take_out(work, p);
+		parking_take_out(&work->parking, p);
 		work->counts.n_waiting--;
 		if (p->cancelled)
 			atomic_fetch_sub(&work->n_cancelled, 1);
@@ -416,79 +346,104 @@ static struct parked *pass_permit(struct work *work)
 	return p;
 }
 
-static void do_quick(struct daemon *daemon, struct task *task)
+static void do_quick(struct daemon *daemon, struct task *task,
+		     const void *container)
 {
+	struct work *work = daemon->work;
+	uint64_t start = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
 	if (!run_within(daemon, task, &quick))
-		park(daemon, task, SLOW);
+		(void)park(daemon, task, bloscfs_call_would_wait(my_call) ?
+					 PATIENT : SLOW);
+	pthread_mutex_lock(&work->lock);
+	add_cost(work, container, now_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+	pthread_mutex_unlock(&work->lock);
 }
 
-/* With a permit, which is passed on in the end. */
-static void use_permit(struct daemon *daemon, struct task *task)
+/* With a permit, until nobody waits for it. */
+static void use_permit(struct daemon *daemon)
 {
 	struct parked *p;
 
-	do_quick(daemon, task);
 	while ((p = pass_permit(daemon->work))) {
 		/* It goes back into the queue, where it takes much. */
 		fuse_req_interrupt_func(p->task.req, NULL, NULL);
 		if (p->cancelled)
 			fuse_reply_err(p->task.req, EINTR);
 		else
-			do_quick(daemon, &p->task);
+			do_quick(daemon, &p->task, p->container);
 		free(p);
 	}
 }
 
 void work_do(struct daemon *daemon, struct task *task)
 {
+	struct work *work = daemon->work;
+	bool permitted;
+
 	if (run_within(daemon, task, task->decodes ? &glance_bytes :
 						     &glance_names))
 		return;
-	if (take_permit(daemon->work))
-		use_permit(daemon, task);
+	pthread_mutex_lock(&work->lock);
+	permitted = take_permit(work);
+	pthread_mutex_unlock(&work->lock);
+	if (permitted)
+		do_quick(daemon, task, find_container(daemon, task));
 	else
-		park(daemon, task, QUICK);
+		permitted = park(daemon, task, QUICK);
+	if (permitted)
+		use_permit(daemon);
 }
 
-/* ---- the slow threads ------------------------------------------------ */
+/* ---- the threads of later stages ------------------------------------- */
 
-static uint64_t thread_ns(void)
+/* With the lock held: ends it, or makes it wait for a slow thread. */
+static void leave_stage(struct work *work, struct parked *p, bool done)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	p->call = NULL;
+	if (done) {
+		parking_take_out(&work->parking, p);
+		free(p);
+		return;
+	}
+	/* Heard too late: it waits, and is swept away. */
+	if (p->cancelled)
+		atomic_fetch_add(&work->n_cancelled, 1);
+	enter_stage(work, p, SLOW);
+	pthread_cond_signal(&work->come[SLOW]);
 }
 
 /* With the lock held, but for the work itself. */
-static void run_slow(struct daemon *daemon, struct parked *p)
+static void run_parked(struct daemon *daemon, struct parked *p)
 {
 	struct work *work = daemon->work;
-	const struct bloscfs_call_limits limits = {
-		sizeof(limits), daemon->opts->max_request, 0, 0,
+	const struct bloscfs_call_limits slow = {
+		sizeof(slow), daemon->opts->max_request, 0, 0, BLOSCFS_WAITS,
 	};
-	uint64_t start = thread_ns();
+	uint64_t start = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	enum stage stage = p->stage;
+	bool done;
 
 	work->counts.n_waiting--;
 	if (p->cancelled)
 		atomic_fetch_sub(&work->n_cancelled, 1);
 	/* Under the lock: an interrupt from here on is heard. */
-	bloscfs_call_start(my_call, &limits);
+	bloscfs_call_start(my_call, stage == SLOW ? &slow : &patient);
 	if (p->cancelled)
 		bloscfs_call_cancel(my_call);
 	p->call = my_call;
 	pthread_mutex_unlock(&work->lock);
-	if (!p->task.run(daemon, &p->task)) {
-		bloscfs_call_end(my_call);
-		answer_stopped(daemon, &p->task);
-	}
+	done = p->task.run(daemon, &p->task);
 	bloscfs_call_end(my_call);
+	if (!done && (stage == SLOW || was_cancelled())) {
+		answer_stopped(daemon, &p->task);
+		done = true;
+	}
 	pthread_mutex_lock(&work->lock);
-	take_out(work, p);
-	add_cost(work, p->container, thread_ns() - start);
+	add_cost(work, p->container, now_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+	leave_stage(work, p, done);
 	/* Another of this container may go on, which was not picked. */
-	pthread_cond_signal(&work->come);
-	free(p);
+	pthread_cond_signal(&work->come[stage]);
 }
 
 /* Batch: what wakes up goes first. */
@@ -500,35 +455,59 @@ static void lower_priority(void)
 	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SLOW_NICE);
 }
 
-static void wait_for_work(struct work *work)
+static void wait_for_work(struct work *work, enum stage stage)
 {
 	reply_thread_trim();
-	pthread_cond_wait(&work->come, &work->lock);
+	pthread_cond_wait(&work->come[stage], &work->lock);
 }
 
-static void *work_slowly(void *arg)
+static void work_off(struct daemon *daemon, enum stage stage)
 {
-	struct daemon *daemon = arg;
 	struct work *work = daemon->work;
 	struct parked *p;
+	bool ready;
 
-	lower_priority();
-	if (work_thread_init(daemon) || reply_thread_init(false))
+	ready = work_thread_init(daemon) == 0 && reply_thread_init(false) == 0;
+	if (!ready)
 		log_msg(LEVEL_ERR, "no memory for a thread's buffers");
 	pthread_mutex_lock(&work->lock);
 	for (;;) {
-		p = my_call && reply_pieces() ? pick_slow(work) : NULL;
+		p = ready ? parking_pick(&work->parking, stage, &work->costs,
+					 work->ending || stage != SLOW ?
+					 UINT_MAX : work->share) : NULL;
 		if (p)
-			run_slow(daemon, p);
+			run_parked(daemon, p);
 		else if (work->ending)
 			break;
 		else
-			wait_for_work(work);
+			wait_for_work(work, stage);
 	}
 	pthread_mutex_unlock(&work->lock);
 	reply_thread_release();
 	work_thread_release();
+}
+
+static void *work_slowly(void *arg)
+{
+	lower_priority();
+	work_off(arg, SLOW);
 	return NULL;
+}
+
+static void *work_patiently(void *arg)
+{
+	work_off(arg, PATIENT);
+	return NULL;
+}
+
+static bool start_thread(struct daemon *daemon, void *(*run)(void *arg))
+{
+	struct work *work = daemon->work;
+	bool made = pthread_create(&work->threads[work->n_threads], NULL, run,
+				   daemon) == 0;
+
+	work->n_threads += made;
+	return made;
 }
 
 int work_start(struct daemon *daemon)
@@ -542,17 +521,18 @@ int work_start(struct daemon *daemon)
 		return -ENOMEM;
 	n = n < daemon->max_workers ? n : daemon->max_workers;
 	pthread_mutex_init(&work->lock, NULL);
-	pthread_cond_init(&work->come, NULL);
-	work->last = &work->first;
+	for (size_t i = 0; i <= SLOW; i++)
+		pthread_cond_init(&work->come[i], NULL);
+	parking_init(&work->parking);
 	work->began = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	work->max_quick = (unsigned)daemon->n_threads;
-	work->share = n / 2;
+	work->share = n > 1 ? n / 2 : 1;
 	daemon->work = work;
-	while (work->n_threads < n &&
-	       pthread_create(&work->threads[work->n_threads], NULL,
-			      work_slowly, daemon) == 0)
-		work->n_threads++;
-	return work->n_threads && work->began >= 0 ? 0 : -EAGAIN;
+	if (!start_thread(daemon, work_patiently))
+		return -EAGAIN;
+	while (work->n_threads <= n && start_thread(daemon, work_slowly))
+		;
+	return work->n_threads > 1 && work->began >= 0 ? 0 : -EAGAIN;
 }
 
 /* wait_ms 0: for as long as it takes. */
@@ -580,17 +560,19 @@ bool work_stop(struct daemon *daemon, unsigned wait_ms)
 	bloscfs_cancel_all(daemon->fs);
 	pthread_mutex_lock(&work->lock);
 	work->ending = true;
-	pthread_cond_broadcast(&work->come);
+	for (size_t i = 0; i <= SLOW; i++)
+		pthread_cond_broadcast(&work->come[i]);
 	pthread_mutex_unlock(&work->lock);
 	for (unsigned i = 0; i < work->n_threads; i++)
 		if (!join_within(work->threads[i], wait_ms))
 			return false;
-	while ((p = work->first)) {
-		take_out(work, p);
+	while ((p = work->parking.first)) {
+		parking_take_out(&work->parking, p);
 		fuse_reply_err(p->task.req, EINTR);
 		free(p);
 	}
-	pthread_cond_destroy(&work->come);
+	for (size_t i = 0; i <= SLOW; i++)
+		pthread_cond_destroy(&work->come[i]);
 	pthread_mutex_destroy(&work->lock);
 	if (work->began >= 0)
 		close(work->began);

@@ -360,6 +360,7 @@ void bloscfs_call_start(struct bloscfs_call *call,
 		memcpy(&taken, limits, limits->size < sizeof(taken) ?
 		       limits->size : sizeof(taken));
 	bfs_call_start(&call->own, taken.bytes, taken.cpu_ms, taken.wall_ms);
+	call->own.patience = (enum bfs_patience)taken.patience;
 	call->own.ends[0] = bfs_engine_ending(call->fs->engine);
 	bfs_call_enter(&call->own);
 }
@@ -382,6 +383,11 @@ enum bloscfs_err bloscfs_call_check(struct bloscfs_diag *diag)
 	struct bfs_diag own = { .chunk = -1 };
 
 	return bfs_api_answer(bfs_call_look(&own), &own, diag);
+}
+
+bool bloscfs_call_would_wait(const struct bloscfs_call *call)
+{
+	return call->own.would_wait;
 }
 
 void bloscfs_call_end(struct bloscfs_call *call)

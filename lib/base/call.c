@@ -7,8 +7,10 @@
 #include <inttypes.h>
 #include <time.h>
 
-/* The clocks are looked at after so many bytes. */
+/* The clocks are looked at after so many bytes; a step takes time even where
+ * it is for few of them. */
 #define CLOCK_STEP (UINT64_C(256) << 10)
+#define LEAST_STEP (UINT64_C(4) << 10)
 
 _Thread_local struct bfs_call *bfs_call_now;
 
@@ -35,9 +37,11 @@ void bfs_call_start(struct bfs_call *call, uint64_t limit, uint64_t cpu_ms,
 	call->cpu_limit_ns = cpu_ms * 1000000;
 	call->deadline_ns = wall_ms ? read_clock(CLOCK_MONOTONIC) +
 				      wall_ms * 1000000 : 0;
-	call->spent = call->looked = 0;
+	call->patience = BFS_WAITS;
+	call->spent = call->blind = 0;
 	call->cpu_start_ns = 0;
 	call->why.err = BFS_OK;
+	call->would_wait = false;
 }
 
 struct bfs_call *bfs_call_enter(struct bfs_call *call)
@@ -72,23 +76,9 @@ static enum bfs_err tell(const struct bfs_call *call, struct bfs_diag *diag)
 	return call->why.err;
 }
 
-enum bfs_err bfs_call_check_now(struct bfs_diag *diag)
-{
-	struct bfs_call *call = bfs_call_now;
-
-	if (BFS_UNLIKELY(call->why.err != BFS_OK))
-		return tell(call, diag);
-	if (BFS_UNLIKELY(call->cancel_at) && --call->cancel_at == 0)
-		atomic_store(&call->cancelled, true);
-	if (BFS_LIKELY(!bfs_call_is_cancelled(call)))
-		return BFS_OK;
-	bfs_fail(&call->why, BFS_ERR_CANCELLED, 0, "the call was cancelled");
-	return tell(call, diag);
-}
-
 static void check_clocks(struct bfs_call *call)
 {
-	call->looked = call->spent;
+	call->blind = 0;
 	if (call->cpu_limit_ns && read_clock(CLOCK_THREAD_CPUTIME_ID) -
 				  call->cpu_start_ns > call->cpu_limit_ns)
 		bfs_fail(&call->why, BFS_ERR_TOO_MUCH, 0,
@@ -100,6 +90,45 @@ static void check_clocks(struct bfs_call *call)
 			 "one request takes too long");
 }
 
+/* A step of len bytes. */
+static void pass_time(struct bfs_call *call, uint64_t len)
+{
+	if (call->cpu_limit_ns && call->cpu_start_ns == 0)
+		call->cpu_start_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+	call->blind += len > LEAST_STEP ? len : LEAST_STEP;
+	if (call->blind >= CLOCK_STEP)
+		check_clocks(call);
+}
+
+static bool has_clock(const struct bfs_call *call)
+{
+	return call->cpu_limit_ns || call->deadline_ns;
+}
+
+/* Whether it was cancelled, or stopped before. */
+static enum bfs_err check_flags(struct bfs_call *call, struct bfs_diag *diag)
+{
+	if (BFS_UNLIKELY(call->why.err != BFS_OK))
+		return tell(call, diag);
+	if (BFS_UNLIKELY(call->cancel_at) && --call->cancel_at == 0)
+		atomic_store(&call->cancelled, true);
+	if (BFS_LIKELY(!bfs_call_is_cancelled(call)))
+		return BFS_OK;
+	bfs_fail(&call->why, BFS_ERR_CANCELLED, 0, "the call was cancelled");
+	return tell(call, diag);
+}
+
+enum bfs_err bfs_call_check_now(struct bfs_diag *diag)
+{
+	struct bfs_call *call = bfs_call_now;
+
+	BFS_TRY(check_flags(call, diag));
+	if (BFS_LIKELY(!has_clock(call)))
+		return BFS_OK;
+	pass_time(call, 0);
+	return call->why.err == BFS_OK ? BFS_OK : tell(call, diag);
+}
+
 enum bfs_err bfs_call_look(struct bfs_diag *diag)
 {
 	struct bfs_call *call = bfs_call_now;
@@ -107,21 +136,21 @@ enum bfs_err bfs_call_look(struct bfs_diag *diag)
 	if (!call)
 		return BFS_OK;
 	BFS_TRY(bfs_call_check_now(diag));
-	if (call->cpu_limit_ns && call->cpu_start_ns == 0)
-		call->cpu_start_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
 	check_clocks(call);
 	return call->why.err == BFS_OK ? BFS_OK : tell(call, diag);
 }
 
-enum bfs_err bfs_call_may_wait(const char *what, struct bfs_diag *diag)
+enum bfs_err bfs_call_may_wait(bool little, struct bfs_diag *diag)
 {
 	struct bfs_call *call = bfs_call_now;
 
 	BFS_TRY(bfs_call_check(diag));
-	if (!call || !call->cpu_limit_ns)
+	if (!call || call->patience == BFS_WAITS ||
+	    (little && call->patience == BFS_WAITS_FOR_LITTLE))
 		return BFS_OK;
+	call->would_wait = true;
 	bfs_fail(&call->why, BFS_ERR_TOO_MUCH, 0,
-		 "one request would wait for %s", what);
+		 "one request would wait for memory");
 	return tell(call, diag);
 }
 
@@ -130,7 +159,7 @@ enum bfs_err bfs_call_spend_now(uint64_t len, const char *deed,
 {
 	struct bfs_call *call = bfs_call_now;
 
-	BFS_TRY(bfs_call_check_now(diag));
+	BFS_TRY(check_flags(call, diag));
 	if (call->limit && (call->spent > call->limit ||
 			    len > call->limit - call->spent)) {
 		bfs_fail(&call->why, BFS_ERR_TOO_MUCH, 0,
@@ -139,11 +168,8 @@ enum bfs_err bfs_call_spend_now(uint64_t len, const char *deed,
 			 " more", call->limit, call->spent, deed, len);
 		return tell(call, diag);
 	}
-	if (call->cpu_limit_ns && call->cpu_start_ns == 0)
-		call->cpu_start_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
 	call->spent += len;
-	if ((call->cpu_limit_ns || call->deadline_ns) &&
-	    call->spent - call->looked >= CLOCK_STEP)
-		check_clocks(call);
+	if (has_clock(call))
+		pass_time(call, len);
 	return call->why.err == BFS_OK ? BFS_OK : tell(call, diag);
 }

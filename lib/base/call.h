@@ -18,17 +18,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a call may wait for that others have. */
+enum bfs_patience {
+	BFS_WAITS,		/* any amount of memory */
+	BFS_WAITS_FOR_LITTLE,	/* what is soon to be had (mem_turn.h) */
+	BFS_WAITS_NEVER,
+};
+
 struct bfs_call {
 	atomic_bool cancelled;		/* set by any thread */
 	const atomic_bool *ends[2];	/* flags that cancel it, too; NULL */
 	uint64_t limit;			/* bytes read and decoded; 0 = none */
 	uint64_t cpu_limit_ns;		/* of its thread; 0 = none */
 	uint64_t deadline_ns;		/* CLOCK_MONOTONIC; 0 = none */
+	enum bfs_patience patience;
 	/* The rest is the calling thread's own. */
 	uint64_t spent;			/* bytes read and decoded */
-	uint64_t looked;		/* spent, when clocks were last read */
+	uint64_t blind;			/* bytes, since clocks were last read */
 	uint64_t cpu_start_ns;
 	struct bfs_diag why;		/* why.err: OK while not stopped */
+	bool would_wait;		/* for memory: why it was stopped */
 	uint64_t cancel_at;		/* for tests: the n-th check from now
 					 * cancels; 0 = none */
 };
@@ -42,7 +51,7 @@ extern _Thread_local struct bfs_call *bfs_call_now;
 /* A call without limits, not stopped. */
 void bfs_call_init(struct bfs_call *call);
 /* Forgets all and sets limits: bytes, milliseconds of the thread and of the
- * clock; each 0 for none. */
+ * clock; each 0 for none. It waits for anything: patience is set afterwards. */
 void bfs_call_start(struct bfs_call *call, uint64_t limit, uint64_t cpu_ms,
 		    uint64_t wall_ms);
 /* Makes it this thread's (NULL: none); returns what was there before. Its
@@ -98,9 +107,9 @@ static inline bool bfs_call_affords(uint64_t len)
 		len <= call->limit - call->spent);
 }
 
-/* Before a thread waits for what may take long: TOO_MUCH where the time that
- * its call may compute is limited. */
-enum bfs_err bfs_call_may_wait(const char *what,
+/* Before a thread waits for memory: TOO_MUCH where its call has not the
+ * patience. little: it is soon to be had. */
+enum bfs_err bfs_call_may_wait(bool little,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* What the call has spent so far; and setting it back to that, before work is
@@ -115,7 +124,7 @@ static inline void bfs_call_unspend(uint64_t spent)
 {
 	BFS_ASSERT(!bfs_call_now || spent <= bfs_call_now->spent);
 	if (bfs_call_now)
-		bfs_call_now->spent = bfs_call_now->looked = spent;
+		bfs_call_now->spent = spent;
 }
 
 /* err, unless the call was stopped: what succeeded then may be wrong. */

@@ -24,13 +24,16 @@
 #include <unistd.h>
 
 #define HUGE_LEN ((size_t)2 << 20)
-/* A ROOM_PART-th of the budget is left to allocations below SHORT_LEN. Those
- * of a BAR_PART-th and more wait behind the calls that wait already. */
+/* A BAR_PART-th of the budget is long enough to wait behind the calls that wait
+ * already. Charges of that length leave a ROOM_PART-th to others; a
+ * SHORT_PART-th is left to those below SHORT_LEN. */
 #define SHORT_LEN (UINT64_C(64) << 10)
-#define ROOM_PART 64
-#define MAX_ROOM (UINT64_C(4) << 20)
 #define BAR_PART 128
 #define MAX_BAR (UINT64_C(4) << 20)
+#define ROOM_PART 16
+#define MAX_ROOM (UINT64_C(32) << 20)
+#define SHORT_PART 64
+#define MAX_SHORT (UINT64_C(4) << 20)
 
 static _Atomic uint64_t limit_len;	/* 0: none */
 static _Atomic uint64_t used_len;
@@ -54,24 +57,62 @@ static uint64_t get_limit(void)
 	return atomic_load_explicit(&limit_len, memory_order_relaxed);
 }
 
-/* Long charges leave room for short ones, so that names and plans can be had
- * while blocks take all that there is. */
-static uint64_t limit_for(uint64_t len)
+static uint64_t part_of(uint64_t limit, unsigned part, uint64_t most)
 {
-	uint64_t limit = get_limit(), room = limit / ROOM_PART;
-
-	if (!limit)
-		return UINT64_MAX;
-	return len < SHORT_LEN ? limit :
-	       limit - (room < MAX_ROOM ? room : MAX_ROOM);
+	return limit / part < most ? limit / part : most;
 }
 
 /* From this length on a charge waits behind the calls that wait already. */
 static uint64_t get_bar(void)
 {
-	uint64_t len = get_limit() / BAR_PART;
+	uint64_t len = part_of(get_limit(), BAR_PART, MAX_BAR);
 
-	return len < SHORT_LEN ? SHORT_LEN : len > MAX_BAR ? MAX_BAR : len;
+	return len < SHORT_LEN ? SHORT_LEN : len;
+}
+
+static uint64_t get_room(void)
+{
+	return part_of(get_limit(), ROOM_PART, MAX_ROOM);
+}
+
+/* What work that needs little may charge. */
+static uint64_t little_limit(void)
+{
+	uint64_t limit = get_limit();
+
+	return limit ? limit - part_of(limit, SHORT_PART, MAX_SHORT) :
+		       UINT64_MAX;
+}
+
+static uint64_t long_limit(void)
+{
+	uint64_t limit = get_limit();
+
+	return limit ? limit - get_room() : UINT64_MAX;
+}
+
+/* Long charges leave room for shorter ones, so that small blocks can be
+ * decoded beside the largest; these for names and plans. */
+static uint64_t limit_for(uint64_t len)
+{
+	if (len >= get_bar())
+		return long_limit();
+	return len < SHORT_LEN && get_limit() ? get_limit() : little_limit();
+}
+
+bool bfs_mem_is_little(uint64_t len)
+{
+	return len <= get_room() / 2;
+}
+
+bool bfs_mem_is_too_much(uint64_t len)
+{
+	return !bfs_mem_is_little(len) && len > long_limit();
+}
+
+static uint64_t limit_of_work(uint64_t need)
+{
+	return bfs_mem_is_little(need) ? little_limit() : long_limit();
 }
 
 /* Charges as much of `most` as there is below the limit; 0 if that is less
@@ -94,12 +135,13 @@ static uint64_t charge_some(uint64_t least, uint64_t most, uint64_t limit)
 	return len;
 }
 
-/* passes: nobody who came before is waiting, so the charge need not wait. */
-static bool charge_budget(uint64_t len, bool passes)
+/* len of `all` bytes. passes: nobody who came before is waiting, so the charge
+ * need not wait. */
+static bool charge_budget(uint64_t len, uint64_t all, bool passes)
 {
-	if (!passes && len >= get_bar())
+	if (!passes && all >= get_bar())
 		return false;
-	return charge_some(len, len, limit_for(len)) == len;
+	return charge_some(len, len, limit_for(all)) == len;
 }
 
 static bool charge(uint64_t len)
@@ -129,7 +171,7 @@ static void recharge(uint64_t from, uint64_t to)
 
 uint64_t bfs_mem_reserve(uint64_t least, uint64_t most)
 {
-	return charge_some(least, most, limit_for(UINT64_MAX));
+	return charge_some(least, most, limit_of_work(most));
 }
 
 void bfs_mem_unreserve(uint64_t len)
@@ -139,7 +181,7 @@ void bfs_mem_unreserve(uint64_t len)
 
 uint64_t bfs_mem_missing(uint64_t len)
 {
-	uint64_t limit = limit_for(UINT64_MAX), used = bfs_mem_used();
+	uint64_t limit = limit_of_work(len), used = bfs_mem_used();
 	uint64_t left = used < limit ? limit - used : 0;
 
 	return len > left ? len - left : 0;
@@ -262,13 +304,19 @@ static void *map_pages(size_t len, int flags)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Fresh pages come one fault at a time unless asked for together. */
+/* Fresh pages come one fault at a time unless asked for together; but not too
+ * many at once: other threads that want pages or mappings wait meanwhile, and
+ * ours may be one that gives way to all. */
 static void touch_pages(uint8_t *p, size_t len)
 {
-	size_t off;
+	size_t off = 0;
 
 #ifdef MADV_POPULATE_WRITE
-	if (!madvise(p, len, MADV_POPULATE_WRITE))
+	while (off < len && !madvise(p + off, len - off < HUGE_LEN ?
+				     len - off : HUGE_LEN,
+				     MADV_POPULATE_WRITE))
+		off += HUGE_LEN;
+	if (off >= len)
 		return;
 #endif
 	for (off = 0; off < len; off += bfs_page_len())

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,11 @@ uint64_t bfs_mem_reserve(uint64_t least, uint64_t most) BFS_MUST_CHECK;
 void bfs_mem_unreserve(uint64_t len);
 /* How much more would have to be free for len bytes. */
 uint64_t bfs_mem_missing(uint64_t len);
+/* Whether all that a piece of work needs is so little that it finds room
+ * beside the largest. */
+bool bfs_mem_is_little(uint64_t len);
+/* Whether one piece of len bytes can never be had. */
+bool bfs_mem_is_too_much(uint64_t len);
 
 /* For tests: the n-th allocation from now fails (1 = the next); 0 = none. */
 void bfs_mem_fail_at(uint64_t n);

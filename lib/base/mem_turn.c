@@ -2,7 +2,7 @@
 /*
  * mem_turn.c - turns: who runs, who waits, and what is reserved for whom.
  *
- * The first in the queue goes on as soon as what it needs is free, or when
+ * The first in each queue goes on as soon as what it needs is free, or when
  * those that ran before it came first have ended: then with all there is. If
  * that is not enough either, it can never fit.
  */
@@ -18,9 +18,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* How often all calls that ran before must have ended until the first in the
+/* How often all calls that ran before must have ended until the first in a
  * queue gives up: others may take small pieces between. */
-#define MAX_GRACES 8
+#define MAX_GRACES 3
 /* A refusal tells only the least that is missing. */
 #define LEAST_STEP (UINT64_C(64) << 10)
 /* How often to look whether the call was cancelled, or memory is free that
@@ -32,14 +32,28 @@ struct waiter {
 	struct waiter *next;
 };
 
-/* Guards the queue and the list of spares, while these are called, too. */
+enum queue {
+	LITTLE,		/* what finds room beside the largest */
+	MUCH,
+	N_QUEUES,
+};
+
+/* Guards the queues, the graces and the list of spares, while these are called,
+ * too. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct waiter *queue;		/* by ticket */
+static struct waiter *queues[N_QUEUES];	/* by ticket */
 static uint64_t last_ticket;
 static struct bfs_turn_spare *spares;
+/* All that ran when a grace began have ended, while others began: these are
+ * counted under the other parity. */
+static struct {
+	unsigned since;
+	bool began;
+	uint64_t n_ended;
+} graces;
 
-static _Atomic uint64_t first_ticket;	/* of the queue; 0: empty */
+static _Atomic uint64_t first_ticket;	/* of MUCH; 0: nobody waits for it */
 static _Atomic uint64_t n_waits, n_refused;
 
 struct bfs_turn_counts bfs_turn_counts;
@@ -62,7 +76,8 @@ void bfs_turn_wake(void)
 
 /* Charges, by any thread at any time. */
 
-bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, bool passes))
+bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, uint64_t all,
+						  bool passes))
 {
 	struct bfs_turn *t = bfs_turn_thread.now;
 	uint64_t first = atomic_load_explicit(&first_ticket,
@@ -70,10 +85,11 @@ bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, bool passes))
 	uint64_t own;
 
 	if (!t)
-		return charge(len, !first);
+		return charge(len, len, !first);
 	own = len < t->reserved ? len : t->reserved;
 	if (len > own &&
-	    !charge(len - own, !first || (t->ticket && t->ticket < first))) {
+	    !charge(len - own, len,
+		    !first || (t->ticket && t->ticket < first))) {
 		t->short_len = (size_t)len;
 		return false;
 	}
@@ -110,12 +126,13 @@ uint64_t bfs_turn_credit(uint64_t len)
 
 static void show_first(void)
 {
-	atomic_store(&first_ticket, queue ? queue->turn->ticket : 0);
+	atomic_store(&first_ticket,
+		     queues[MUCH] ? queues[MUCH]->turn->ticket : 0);
 }
 
-static void enqueue(struct waiter *w)
+static void enqueue(struct waiter *w, enum queue queue)
 {
-	struct waiter **at = &queue;
+	struct waiter **at = &queues[queue];
 
 	BFS_ASSERT_HELD(&lock);
 	if (!w->turn->ticket)
@@ -128,9 +145,9 @@ static void enqueue(struct waiter *w)
 	show_first();
 }
 
-static void dequeue(struct waiter *w)
+static void dequeue(struct waiter *w, enum queue queue)
 {
-	struct waiter **at = &queue;
+	struct waiter **at = &queues[queue];
 
 	BFS_ASSERT_HELD(&lock);
 	while (*at != w) {
@@ -186,42 +203,35 @@ static bool is_drained(unsigned parity)
 	return atomic_load(&bfs_turn_counts.n_running[parity & 1]) == 0;
 }
 
-/* Waits for all that ran at its start to end, while others begin: these are
- * counted under the other parity. */
-struct grace {
-	unsigned since;
-	bool began;
-	unsigned n_ended;
-};
-
-static void watch_grace(struct grace *g)
+static void watch_graces(void)
 {
-	if (!g->began) {
-		g->since = atomic_load(&bfs_turn_counts.epoch);
-		if (!is_drained(g->since + 1))
+	if (!graces.began) {
+		graces.since = atomic_load(&bfs_turn_counts.epoch);
+		if (!is_drained(graces.since + 1))
 			return;
-		atomic_store(&bfs_turn_counts.epoch, g->since + 1);
-		g->began = true;
+		atomic_store(&bfs_turn_counts.epoch, graces.since + 1);
+		graces.began = true;
 	}
-	if (is_drained(g->since)) {
-		g->n_ended++;
-		g->began = false;
+	if (is_drained(graces.since)) {
+		graces.n_ended++;
+		graces.began = false;
 	}
 }
 
-/* The first in the queue: waits until `need` is reserved, or as much as
- * there is when nobody else has any. 0: that is no more than `had`. */
+/* The first in a queue: waits until `need` is reserved, or as much as there
+ * is when nobody else has any. 0: that is no more than `had`. */
 static uint64_t reserve(uint64_t need, uint64_t had)
 {
-	struct grace grace = { 0 };
+	/* One may be under way, and says nothing of its beginning. */
+	uint64_t last = graces.n_ended + graces.began + MAX_GRACES;
 
 	for (;;) {
 		give_back(need);
 		if (bfs_mem_reserve(need, need))
 			return need;
-		watch_grace(&grace);
+		watch_graces();
 		if ((is_drained(0) && is_drained(1)) ||
-		    grace.n_ended > MAX_GRACES) {
+		    graces.n_ended >= last) {
 			give_back(need);
 			return bfs_mem_reserve(had + 1, need);
 		}
@@ -233,20 +243,31 @@ static uint64_t reserve(uint64_t need, uint64_t had)
 
 static uint64_t wait_in_queue(struct bfs_turn *t, uint64_t need, uint64_t had)
 {
+	enum queue queue = bfs_mem_is_little(need) ? LITTLE : MUCH;
 	struct waiter w = { .turn = t };
 	uint64_t got = 0;
 
 	pthread_mutex_lock(&lock);
 	atomic_fetch_sub(&bfs_turn_counts.n_running[t->epoch], 1);
-	enqueue(&w);
-	while (queue != &w && bfs_call_check(NULL) == BFS_OK)
+	enqueue(&w, queue);
+	while (queues[queue] != &w && bfs_call_check(NULL) == BFS_OK)
 		wait_for_change();
-	if (queue == &w)
+	if (queues[queue] == &w)
 		got = reserve(need, had);
 	bfs_turn_run(t);
-	dequeue(&w);
+	dequeue(&w, queue);
 	pthread_mutex_unlock(&lock);
 	return got;
+}
+
+static enum bfs_err refuse(uint64_t least, struct bfs_diag *diag)
+{
+	atomic_fetch_add(&n_refused, 1);
+	return bfs_fail(diag, BFS_ERR_LIMIT, 0,
+			"at least %" PRIu64 " bytes of memory needed at once "
+			"where max_memory is %" PRIu64 " and %" PRIu64
+			" are held by what is open", least,
+			bfs_mem_limit(), bfs_mem_used());
 }
 
 bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
@@ -257,13 +278,17 @@ bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
 
 	if (*err == BFS_OK || !t->may_wait)
 		return false;
-	stopped = bfs_call_may_wait("memory", diag);
+	least = find_least(t);
+	need = find_need(t);
+	if (bfs_mem_is_too_much(t->short_len)) {
+		*err = refuse(least, diag);
+		return false;
+	}
+	stopped = bfs_call_may_wait(bfs_mem_is_little(need), diag);
 	if (stopped != BFS_OK) {
 		*err = stopped;
 		return false;
 	}
-	least = find_least(t);
-	need = find_need(t);
 	bfs_turn_drop_reserve(t);
 	t->held = 0;
 	t->peak = 0;
@@ -277,16 +302,7 @@ bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
 		return true;
 	}
 	stopped = bfs_call_check(diag);
-	if (stopped != BFS_OK) {
-		*err = stopped;
-		return false;
-	}
-	atomic_fetch_add(&n_refused, 1);
-	*err = bfs_fail(diag, BFS_ERR_LIMIT, 0,
-			"at least %" PRIu64 " bytes of memory needed at once "
-			"where max_memory is %" PRIu64 " and %" PRIu64
-			" are held by what is open", least,
-			bfs_mem_limit(), bfs_mem_used());
+	*err = stopped != BFS_OK ? stopped : refuse(least, diag);
 	return false;
 }
 

@@ -9,9 +9,11 @@
  * bfs_turn_again waits, reserves what the work proved to need, and tells the
  * caller to do it anew. Who waits holds nothing, so nobody waits in a circle.
  *
- * Those that wait are served in the order in which they came. Charges above
- * a small part of the budget are refused to others meanwhile; smaller ones
- * pass. LIMIT is only for what does not fit when nobody else holds any.
+ * Those that wait are served in the order in which they came, in two queues:
+ * work that needs little never waits behind, nor for, what needs much, since
+ * room is kept for it (mem.c). Charges above a small part of the budget are
+ * refused to others while much is waited for; smaller ones pass. LIMIT is only
+ * for what does not fit when nobody else holds any.
  */
 #ifndef BFS_BASE_MEM_TURN_H
 #define BFS_BASE_MEM_TURN_H
@@ -147,7 +149,8 @@ void bfs_turn_get_stats(struct bfs_turn_stats *ret_stats);
 
 /* For mem.c. Charges len for this thread: from what is reserved for it, the
  * rest from the budget by `charge`. */
-bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, bool passes));
+bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, uint64_t all,
+						  bool passes));
 /* Gives len back; how much of it goes back to the budget. */
 uint64_t bfs_turn_credit(uint64_t len);
 

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import harness
+import samples
 from harness import Mount, equal, wait_until
 
 COSTLY = os.environ.get("MOUNT_COSTLY", "mount-costly")
@@ -198,6 +199,18 @@ def a_request_decodes_what_it_may_and_says_what_was_too_much(work):
             equal(file.read(1), b"\x07", "the first byte")
 
 
+def many_tiny_blocks_do_not_keep_a_permit(work):
+    """Each costs far more than its byte; so does each tiny chunk."""
+    source = sources(work)
+    harness.write(source + "/tiny.blosc2",
+                  samples.chunk(samples.noise(1 << 16), block=1))
+    with Mount(work, source, "-othreads=2,cache_size=64M",
+               "--log_level=err") as mount:
+        equal(direct_read(mount.path("tiny.blosc2/data.bin"), 0, 1 << 16),
+              1 << 16, "bytes read")
+        assert slow_requests(mount) >= 1
+
+
 def names_are_found_beside_readers_of_large_blocks(work):
     source = sources(work)
     make("blocks", 24, 32, source + "/large.b2frame")
@@ -246,5 +259,6 @@ if __name__ == "__main__":
         an_interrupted_read_says_so,
         the_second_signal_ends_a_busy_daemon,
         a_request_decodes_what_it_may_and_says_what_was_too_much,
+        many_tiny_blocks_do_not_keep_a_permit,
         names_are_found_beside_readers_of_large_blocks,
     ])

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static void a_thread_without_a_call_is_never_stopped(void **state)
@@ -50,6 +51,73 @@ static void a_limit_is_told_with_its_cause_and_lasts(void **state)
 	assert_int_equal(bfs_call_settle(BFS_OK, NULL), BFS_ERR_TOO_MUCH);
 	bfs_call_start(&call, 1000, 0, 0);
 	assert_int_equal(bfs_call_spend(1000, "reading", NULL), BFS_OK);
+	bfs_call_leave(NULL);
+}
+
+/* Until the thread has computed for longer than some call may. */
+static void compute_for_ms(unsigned ms)
+{
+	clock_t end = clock() + (clock_t)ms * CLOCKS_PER_SEC / 1000;
+
+	while (clock() < end)
+		;
+}
+
+/* Steps until a call that has computed too long is told so. */
+static unsigned count_blind_steps(uint64_t len)
+{
+	enum bfs_err err = BFS_OK;
+	struct bfs_call call;
+	unsigned n = 0;
+
+	bfs_call_init(&call);
+	bfs_call_start(&call, 0, 1, 0);
+	bfs_call_enter(&call);
+	assert_int_equal(bfs_call_check(NULL), BFS_OK);
+	compute_for_ms(20);
+	while (err == BFS_OK && n++ < 1000000)
+		err = len ? bfs_call_spend(len, "decoding a block", NULL) :
+			    bfs_call_check(NULL);
+	assert_int_equal(err, BFS_ERR_TOO_MUCH);
+	bfs_call_leave(NULL);
+	return n;
+}
+
+static void steps_for_few_bytes_take_time_too(void **state)
+{
+	(void)state;
+	assert_true(count_blind_steps(1 << 20) <= 1);
+	assert_true(count_blind_steps(1) <= 64);
+	assert_true(count_blind_steps(0) <= 64);
+}
+
+static void a_call_without_patience_does_not_wait_for_memory(void **state)
+{
+	static const struct {
+		enum bfs_patience patience;
+		bool little, much;
+	} rows[] = {
+		{ BFS_WAITS, true, true },
+		{ BFS_WAITS_FOR_LITTLE, true, false },
+		{ BFS_WAITS_NEVER, false, false },
+	};
+	struct bfs_call call;
+
+	(void)state;
+	bfs_call_init(&call);
+	bfs_call_enter(&call);
+	for (size_t i = 0; i < BFS_ARRAY_LEN(rows) * 2; i++) {
+		bool little = i % 2;
+		bool may = little ? rows[i / 2].little : rows[i / 2].much;
+
+		bfs_call_start(&call, 0, 0, 0);
+		call.patience = rows[i / 2].patience;
+		assert_int_equal(bfs_call_may_wait(little, NULL),
+				 may ? BFS_OK : BFS_ERR_TOO_MUCH);
+		assert_int_equal(call.would_wait, !may);
+		assert_int_equal(bfs_call_stopped(NULL),
+				 may ? BFS_OK : BFS_ERR_TOO_MUCH);
+	}
 	bfs_call_leave(NULL);
 }
 
@@ -449,6 +517,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_without_a_call_is_never_stopped),
 		cmocka_unit_test(a_limit_is_told_with_its_cause_and_lasts),
+		cmocka_unit_test(steps_for_few_bytes_take_time_too),
+		cmocka_unit_test(
+			a_call_without_patience_does_not_wait_for_memory),
 		cmocka_unit_test_setup_teardown(
 			who_waits_for_a_cancelled_one_takes_over, begin_test,
 			end_test),

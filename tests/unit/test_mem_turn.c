@@ -148,7 +148,7 @@ static void what_can_never_fit_is_refused_in_words(void **state)
 
 static void what_nearly_takes_all_fits(void **state)
 {
-	struct work w = { .lens = { 3 * MIB, 3 * MIB, 1900 * KIB }, .n = 3 };
+	struct work w = { .lens = { 3 * MIB, 3 * MIB, 1500 * KIB }, .n = 3 };
 	struct bfs_turn turn;
 
 	(void)state;
@@ -230,6 +230,94 @@ static void little_is_had_while_others_wait_for_much(void **state)
 	bfs_turn_end(&turn);
 	pthread_join(first.thread, NULL);
 	assert_int_equal(first.work.err, BFS_OK);
+}
+
+/* Short pieces as many as it takes that no more can be had; how many. */
+static unsigned hold_pieces(void *pieces[], unsigned n_max, size_t len)
+{
+	unsigned n = 0;
+
+	while (n < n_max && (pieces[n] = bfs_map(len)))
+		n++;
+	return n;
+}
+
+/* Whatever waits for much, and however long others hold it. */
+static void little_is_served_before_all_who_wait_for_much(void **state)
+{
+	struct work holder = { .lens = { 7 * MIB }, .n = 1 };
+	_Atomic unsigned n_served = 0;
+	struct queued much[5], little = {
+		.work = { .lens = { 100 * KIB, 100 * KIB }, .n = 2 },
+		.n_served = &n_served };
+	void *pieces[64];
+	struct bfs_turn turn;
+	unsigned n;
+
+	(void)state;
+	do_work(&holder, &turn);
+	for (unsigned i = 0; i < 5; i++) {
+		much[i] = (struct queued){
+			.work = { .lens = { (5 + i % 2) * MIB }, .n = 1 },
+			.n_served = &n_served };
+		pthread_create(&much[i].thread, NULL, work_in_queue, &much[i]);
+		wait_for_waiting(i + 1);
+	}
+	/* The room for little is in use by others of the kind. */
+	n = hold_pieces(pieces, 64, 60 * KIB);
+	pthread_create(&little.thread, NULL, work_in_queue, &little);
+	wait_for_waiting(6);
+	assert_int_equal(n_served, 0);
+	for (unsigned i = 0; i < n; i++)
+		bfs_unmap(pieces[i], 60 * KIB);
+	pthread_join(little.thread, NULL);
+	assert_int_equal(little.work.err, BFS_OK);
+	assert_int_equal(little.place, 0);
+	/* Nothing that they wait for was given back. */
+	assert_int_equal(count_waiting(), 5);
+	give_parts(&holder);
+	bfs_turn_end(&turn);
+	for (unsigned i = 0; i < 5; i++) {
+		pthread_join(much[i].thread, NULL);
+		assert_int_equal(much[i].work.err, BFS_OK);
+	}
+}
+
+static void small_blocks_find_room_beside_the_largest_work(void **state)
+{
+	uint64_t limit = 128 * MIB, all;
+	void *blocks[128];
+	unsigned n;
+
+	(void)state;
+	bfs_mem_set_limit(limit);
+	all = bfs_mem_reserve(1, UINT64_MAX);
+	assert_true(all >= limit / 16 * 15 - base_len);
+	assert_null(bfs_map(MIB));
+	n = hold_pieces(blocks, 128, 64 * KIB);
+	/* An eighth of what is left is for shorter ones. */
+	assert_true(n * 64 * KIB >= limit / 32);
+	for (unsigned i = 0; i < n; i++)
+		bfs_unmap(blocks[i], 64 * KIB);
+	bfs_mem_unreserve(all);
+}
+
+static void what_can_never_fit_waits_for_nobody(void **state)
+{
+	struct work holder = { .lens = { 5 * MIB }, .n = 1 };
+	_Atomic unsigned n_served = 0;
+	struct queued hopeless = { .work = { .lens = { 8 * MIB }, .n = 1 },
+				   .n_served = &n_served };
+	struct bfs_turn turn;
+
+	(void)state;
+	do_work(&holder, &turn);
+	pthread_create(&hopeless.thread, NULL, work_in_queue, &hopeless);
+	/* It ends while the other has its memory. */
+	pthread_join(hopeless.thread, NULL);
+	assert_int_equal(hopeless.work.err, BFS_ERR_LIMIT);
+	give_parts(&holder);
+	bfs_turn_end(&turn);
 }
 
 struct caller {
@@ -377,7 +465,7 @@ static void *work_at_random(void *arg)
 		n_limit += w.err == BFS_ERR_LIMIT;
 		n_wrong += w.err != BFS_OK &&
 			   (w.err != BFS_ERR_CANCELLED || !call.cancelled) &&
-			   (w.err != BFS_ERR_LIMIT || sum < BUDGET * 9 / 10);
+			   (w.err != BFS_ERR_LIMIT || sum < BUDGET * 8 / 10);
 		n_wrong += bfs_mem_used() > BUDGET;
 		if (w.err == BFS_OK)
 			give_parts(&w);
@@ -412,6 +500,9 @@ int main(void)
 		TEST(what_nearly_takes_all_fits),
 		TEST(those_who_wait_are_served_in_their_order),
 		TEST(little_is_had_while_others_wait_for_much),
+		TEST(little_is_served_before_all_who_wait_for_much),
+		TEST(small_blocks_find_room_beside_the_largest_work),
+		TEST(what_can_never_fit_waits_for_nobody),
 		TEST(cancelled_call_waits_no_longer_and_others_move_up),
 		TEST(who_holds_memory_does_not_wait_for_more),
 		TEST(memory_that_nobody_uses_is_given_to_who_waits),
