@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ahead.c - threads of the pool decode what a reader in order, or in
- * equal steps, will want next, and the later parts of very large requests.
+ * ahead.c - threads of the pool decode what a reader in order, or in equal
+ * steps, will want next, and the later parts of very large requests.
  *
- * A job decodes into the cache and keeps nothing; the array counts its jobs,
- * and closing ends them. Each works for a call of its own (call.h), which
- * bounds what a guess may cost; the parts of a request end with it.
+ * A job decodes into the cache and keeps no pins. The array counts its jobs,
+ * and closing it waits for them. Each job works for a call of its own (call.h),
+ * which bounds what a guess may cost; parts of a request are given up when the
+ * request has ended.
  */
 #include "array/priv.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/call.h"
 #include "base/mem.h"
@@ -16,7 +18,8 @@
 
 #include <stdatomic.h>
 
-/* Decoded ahead of a reader, if blocks are not larger, and in one step. */
+/* How far ahead of a reader to decode, unless blocks are larger; and how much
+ * of that in one step. */
 #define AHEAD (UINT64_C(2) << 20)
 #define STEP (UINT64_C(256) << 10)
 /* Reads ahead of a reader that steps. */
@@ -25,15 +28,15 @@
 #define SHARE (UINT64_C(1) << 20)
 #define MAX_SHARES 16
 
-/* One reader being kept ahead of. The job stays as long as the reader comes
- * on: starting another costs a wake-up. */
+/* Decodes ahead of one reader. The job stays as long as the reader goes on:
+ * starting another one costs a wake-up. */
 struct job {
 	struct bfs_array *array;
 	struct bfs_reader *reader;
 	uint64_t number;		/* of the reader */
 	struct bfs_stream stream;
 	uint64_t stream_len;
-	bool in_order;			/* and not in steps, by now */
+	bool in_order;			/* the reader is, at present */
 	struct bfs_call call;
 };
 
@@ -44,8 +47,8 @@ void bfs_ahead_init(struct bfs_ahead *ahead)
 	pthread_cond_init(&ahead->done, NULL);
 }
 
-/* What is decoded in one step must find room in the cache until it is asked
- * for: more would be in vain. */
+/* Half of the cache's budget bounds one step: blocks that find no room in the
+ * cache until they are asked for would be decoded in vain. */
 static void init_call(struct bfs_call *call, struct bfs_array *a)
 {
 	bfs_call_init(call);
@@ -65,8 +68,8 @@ void bfs_ahead_release(struct bfs_ahead *ahead)
 	pthread_mutex_destroy(&ahead->lock);
 }
 
-/* The plan of a chunk that will be read whole before long: when it is met
- * first, the system is told to fetch its bytes meanwhile. */
+/* The plan of a chunk that will soon be read whole. Where the plan is new, the
+ * kernel is told to fetch the chunk's bytes. */
 static bool find_plan(struct bfs_array *a, uint64_t id, struct bfs_plan *plan)
 {
 	bool known = bfs_array_knows_plan(a, id);
@@ -133,8 +136,8 @@ static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 	}
 }
 
-/* Fetches what a walk that has set out comes by. whole: all of the chunks will
- * be read before long. */
+/* Fetches the blocks along a walk. whole: all of their chunks will be read
+ * soon. */
 static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk,
 			bool whole)
 {
@@ -244,6 +247,7 @@ static bool next_step(struct job *j, uint64_t *ret_off, uint64_t *ret_last)
 	bool same, more = false;
 
 	pthread_mutex_lock(&ahead->lock);
+	BFS_CHECK(ahead->n_jobs > 0);
 	same = r->number == j->number &&
 	       bfs_call_check(NULL) == BFS_OK;
 	j->call.spent = 0;
@@ -283,7 +287,8 @@ static void run_job(void *arg)
 	bfs_free(j);
 }
 
-/* Counted already; gives the count back where no thread can be had. */
+/* The job has been counted; where no thread can be had the count is taken
+ * back. */
 static void start_job(struct bfs_array *a, struct bfs_reader *r,
 		      uint64_t number, const struct bfs_stream *stream,
 		      uint64_t stream_len)
@@ -307,7 +312,7 @@ static void start_job(struct bfs_array *a, struct bfs_reader *r,
 	pthread_mutex_unlock(&a->ahead.lock);
 }
 
-/* Half of the distance is left before a job is worth it again. */
+/* A new job is worth it when less than half of the distance is decoded. */
 static bool wants_job(const struct bfs_array *a, const struct bfs_reader *r,
 		      uint64_t stream_len)
 {
@@ -381,6 +386,7 @@ static void end_share(struct share *share)
 	unref_shares(share->shares);
 	bfs_free(share);
 	pthread_mutex_lock(&a->ahead.lock);
+	BFS_CHECK(a->ahead.n_jobs > 0);
 	if (--a->ahead.n_jobs == 0)
 		pthread_cond_broadcast(&a->ahead.done);
 	pthread_mutex_unlock(&a->ahead.lock);
@@ -447,8 +453,9 @@ struct bfs_shares *bfs_ahead_share(struct bfs_array *a, uint64_t off,
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_shares *shares;
 
-	/* Few blocks can be behind so little; of many the cache could not
-	 * hold the later ones until they are asked for. */
+	/* So short a range needs few blocks. And where the missing blocks are
+	 * more than the cache can hold, those decoded first would be evicted
+	 * before they are asked for. */
 	if (a->plain || most < 2 || len < a->nd.block_len / 4)
 		return NULL;
 	n = count_missing(a, off, len, bfs_min(most * SHARE,

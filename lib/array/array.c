@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * array.c - one opened frame: streams, their lengths, and the way from a
- * byte range to blocks.
+ * array.c - the bytes of one opened container: streams, their lengths, and the
+ * way from a byte range to blocks.
  *
  * A linear stream is chunk after chunk, block after block; the array in C
  * order is gathered piece by piece (array/gather.c).
  */
 #include "array/priv.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "container/places.h"
 #include "base/mem.h"
@@ -16,7 +17,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 
-/* Below this a pinned piece costs more than a copy. */
+/* A piece shorter than this is copied: pinning it would cost more. */
 #define PIECE_LEN 4096
 /* Blocks that are pinned at once to be copied. */
 #define COPY_LEN (UINT64_C(4) << 20)
@@ -65,8 +66,8 @@ static bool has_blocks(const struct bfs_array *a)
 	return true;
 }
 
-/* Caterva before 0.4 noted no block shape, or nonsense: then chunks are
- * plain C order (docs/errata.md). */
+/* Caterva before 0.4 wrote no blockshape, or one without meaning: then the
+ * chunks are in plain C order (docs/errata.md). */
 static enum bfs_err open_nd(struct bfs_array *a, struct bfs_diag *why)
 {
 	enum bfs_err err = init_nd(a, a->container->array.blockshape, why);
@@ -118,12 +119,13 @@ void bfs_array_close(struct bfs_array *a)
 {
 	if (!a)
 		return;
+	/* Jobs use all the rest, so they end first. */
 	bfs_ahead_release(&a->ahead);
 	bfs_plans_drop(a->engine, a->gen);
 	bfs_cache_drop(a->engine->cache, a->gen);
 	bfs_kin_put(a);
 	bfs_container_close(a->container);
-	bfs_free(a->prints);
+	bfs_free(a->fingerprints);
 	bfs_free(a);
 }
 
@@ -251,6 +253,7 @@ static void add_piece(struct bfs_pieces *pieces, uint8_t *p, size_t len)
 {
 	struct iovec *last = &pieces->iov[pieces->n];
 
+	BFS_CHECK(pieces->n < BFS_MAX_PIECES);
 	if (pieces->n > 0 && (uint8_t *)last[-1].iov_base +
 			     last[-1].iov_len == p) {
 		last[-1].iov_len += len;
@@ -293,6 +296,7 @@ static enum bfs_err copy_blocks(struct bfs_array *a, uint64_t id,
 			uint32_t at = pos - bfs_chunk_block_off(c, blocks[i]);
 			size_t part = (size_t)bfs_min(len, pins[i].len - at);
 
+			BFS_CHECK(at < pins[i].len);
 			memcpy(dst, pins[i].data + at, part);
 			bfs_cache_unpin(a->engine->cache, &pins[i], false);
 			dst += part;
@@ -361,6 +365,7 @@ static enum bfs_err pin_blocks(struct bfs_array *a, uint64_t id,
 		uint32_t at = pos - bfs_chunk_block_off(c, blocks[i]);
 		size_t part = (size_t)bfs_min(len, pins[i].len - at);
 
+		BFS_CHECK(at < pins[i].len);
 		add_piece(pieces, pins[i].data + at, part);
 		pieces->at_end[pieces->n_pins - n + i] =
 			at + part == pins[i].len;
@@ -536,9 +541,8 @@ static enum bfs_err gather_piece(struct bfs_array *a,
 	return BFS_OK;
 }
 
-/* Whether the items of an array lie in its chunks as they do in the file: it
- * has one dimension, or its chunks and blocks are whole rows, and blocks
- * leave no padding between the chunks. */
+/* Whether joining the chunks gives the array in C order: it has one dimension,
+ * or its chunks and blocks are whole rows, and no chunk is padded. */
 static bool is_in_order(const struct bfs_array *a)
 {
 	return a->nd.n == 1 && !a->plain && a->nd.chunk[0] == a->nd.chunk_len &&

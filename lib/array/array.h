@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * array.h - one opened frame: a byte range becomes pinned block pieces or
- * copied bytes; what is missing is read and decoded on the way.
+ * array.h - the bytes of one opened container: a byte range becomes pinned
+ * pieces of blocks or copied bytes; what is missing is read and decoded.
  *
  * Only the plan of a touched chunk and the compressed bytes of the touched
  * blocks are read, neighbours in one pread. The thread that asks decodes.
@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* What all opened frames share: cache, plans, scratch, counters. */
+/* What all arrays share, and which outlives them: cache, plans, scratch. */
 struct bfs_engine;
 
 struct bfs_engine_options {
@@ -44,16 +44,16 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 void bfs_engine_free(struct bfs_engine *engine);	/* NULL is fine */
 void bfs_engine_get_stats(struct bfs_engine *engine,
 			  struct bfs_engine_stats *ret_stats);
-/* Cancels, for good, all calls that have this flag among their ends, and
+/* Sets a flag for good: it cancels all calls that have it among their ends, and
  * what is decoded ahead. */
 void bfs_engine_cancel(struct bfs_engine *engine);
 const atomic_bool *bfs_engine_ending(const struct bfs_engine *engine);
-/* Gives unpinned memory back: all; what is idle or beyond the cache's
- * budget. */
+/* These give unpinned memory back. Trim: all; settle: what is idle or beyond
+ * the cache's budget. */
 void bfs_engine_trim(struct bfs_engine *engine);
 void bfs_engine_settle(struct bfs_engine *engine);
 
-/* The byte streams that an opened frame can give. */
+/* The byte streams that an opened container can give. */
 enum bfs_stream_kind {
 	BFS_STREAM_DATA,	/* the array in C order, or all chunks joined */
 	BFS_STREAM_JOINED,	/* all chunks joined, padding and all */
@@ -75,7 +75,7 @@ struct bfs_stream {
 /* A reader that may be sequential, or step through an array. */
 struct bfs_reader {
 	struct bfs_stream stream;
-	uint64_t next;			/* where it should go on */
+	uint64_t next;			/* where its next read should begin */
 	uint64_t last, len;		/* its last read */
 	uint64_t step;			/* from read to read */
 	unsigned n_steps;		/* of this length in a row */
@@ -99,36 +99,37 @@ struct bfs_ahead {
 
 struct bfs_kin;
 
-/* Immutable after opening, but for `ahead`. */
+/* Immutable after opening, but for `ahead` and the fingerprints. */
 struct bfs_array {
 	struct bfs_engine *engine;
 	struct bfs_container *container; /* owned */
 	uint64_t gen;			/* unique to this opening */
 	struct bfs_kin *kin;		/* shared with openings that it
 					 * continues or that continue it */
-	uint64_t kin_gen;
+	uint64_t kin_gen;		/* the first generation of the kin */
 	uint64_t n_before;		/* chunks of the one it continues */
-	bool digested;			/* the next holds, for all chunks */
+	bool digested;			/* digest is that of the whole index */
 	uint64_t digest;
-	_Atomic uint64_t *prints;	/* of chunks that were looked at; 0 */
+	_Atomic uint64_t *fingerprints;	/* of chunks; 0: not looked at */
 	bool has_nd;			/* an array with sound geometry */
 	bool plain;			/* chunks are in C order themselves */
 	struct bfs_nd nd;
 	struct bfs_ahead ahead;
 };
 
-/* Takes over frame, also on failure. An array metalayer whose geometry does
- * not hold makes the frame DAMAGED and leaves has_nd false. */
+/* Takes over container, also on failure. An array metalayer whose geometry does
+ * not hold makes the container DAMAGED and leaves has_nd false. */
 enum bfs_err bfs_array_open(struct bfs_engine *engine,
 			    struct bfs_container *container,
 			    struct bfs_array **ret_array,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
-/* Remembers what the index says, so that a later opening can be held against
- * it when the index has been overwritten. Before the array is shared. */
+/* Computes a digest of the index and fingerprints of some chunks, so that a
+ * later opening can be compared with this one even when the index has been
+ * overwritten in the meantime. Before the array is shared. */
 void bfs_array_digest(struct bfs_array *array);
-/* Whether newer is older with chunks appended to it, or none; both digested.
- * With take_blocks it goes on with the decoded blocks of chunks that are
- * proven to be the same. Before newer is shared. */
+/* Whether newer is older with chunks appended, or unchanged; both must have
+ * been digested. With take_blocks newer shares the decoded blocks of those
+ * chunks that are proven to be the same. Before newer is shared. */
 bool bfs_array_continue(struct bfs_array *newer, const struct bfs_array *older,
 			bool take_blocks) BFS_MUST_CHECK;
 /* No pin of it may be left. */
@@ -166,8 +167,8 @@ struct bfs_pieces {
 	struct iovec iov[BFS_MAX_PIECES];
 	size_t n_pins;
 	struct bfs_cache_pin pins[BFS_MAX_PIECES];
-	/* Whether the range took a block to its end, and a sequential reader
-	 * so will not come back for it. */
+	/* at_end: the range takes the block to its end. consumed: so that a
+	 * sequential reader will not ask for it again. */
 	bool at_end[BFS_MAX_PIECES];
 	bool consumed[BFS_MAX_PIECES];
 };

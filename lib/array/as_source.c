@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * as_source.c - decoded bytes of an opened frame as a source, so that a
- * frame inside them can be opened like any other.
+ * as_source.c - decoded bytes of an opened container as a source, so that a
+ * container inside them can be opened like any other.
  *
- * Reading goes through the block cache. A thread that waits for a block of
- * the outer frame may hold claims of the inner one, never the other way
- * round, so waiting cannot go in a circle.
+ * Reading goes through the block cache. A thread that waits for a block of the
+ * outer container may hold claims of the inner one, never the other way round,
+ * so waiting cannot go in a circle.
  */
 #include "array/priv.h"
 
@@ -55,7 +55,8 @@ enum bfs_err bfs_array_as_source(struct bfs_array *array,
 	BFS_TRY(bfs_array_len(array, stream, &whole, diag));
 	if (off > whole || len > whole - off)
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
-				"the bytes of a frame inside are not there");
+				"the inner container would end beyond the "
+				"decoded bytes");
 	d = bfs_zalloc(1, sizeof(*d));
 	if (!d)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");

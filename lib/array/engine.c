@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * engine.c - what all opened frames share: block cache, plans, working
+ * engine.c - what all opened containers share: block cache, plans, working
  * memory and counters.
  */
 #include "array/priv.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -16,7 +17,7 @@
 #define SCRATCH_KEEP (UINT64_C(4) << 20)
 /* What the cache takes for 0. */
 #define DEFAULT_CACHE (UINT64_C(256) << 20)
-/* Of max_memory, for the cache at most: what decodes needs some, too. */
+/* The cache gets at most that much of max_memory: decoding needs some, too. */
 #define CACHE_PART(limit) ((limit) / 4 * 3)
 
 static void free_scratch(struct bfs_engine *e)
@@ -36,7 +37,8 @@ static void free_scratch(struct bfs_engine *e)
 	bfs_free(list);
 }
 
-/* When others wait for memory: what is idle, then blocks. */
+/* Called while a turn waits for memory (mem_turn.h): idle scratch and plans
+ * first, then blocks. */
 static void give_back(void *arg, uint64_t len)
 {
 	struct bfs_engine *e = arg;
@@ -157,6 +159,8 @@ static bool grow_list(struct bfs_engine *e)
 	size_t cap = e->scratch_cap ? 2 * e->scratch_cap : 8;
 	struct bfs_scratch **list;
 
+	BFS_ASSERT_HELD(&e->scratch_lock);
+	BFS_ASSERT(e->n_scratch <= e->scratch_cap);
 	if (e->n_scratch < e->scratch_cap)
 		return true;
 	list = bfs_realloc(e->scratch, cap * sizeof(struct bfs_scratch *));

@@ -9,6 +9,7 @@
  */
 #include "array/priv.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/call.h"
 
@@ -18,9 +19,10 @@
 
 /* Neighbours are read together up to this many compressed bytes. */
 #define MERGE_LEN (UINT32_C(1) << 20)
-/* From this length on a block is claimed when its bytes have been read, where
- * these lie inside another's decoded blocks: one such block at a time, and
- * not one for each container around it. */
+/* Where compressed bytes lie in the decoded blocks of an outer container, a
+ * block of this length or more is claimed only when its bytes have been read:
+ * so there is memory for one large block at a time, and not for one in each
+ * container around it. */
 #define LATE_CLAIM (UINT32_C(256) << 10)
 
 /* One chunk's blocks being fetched. */
@@ -31,7 +33,7 @@ struct fetching {
 	struct bfs_source *source;	/* while claims are filled */
 	const uint8_t *ref;
 	struct bfs_scratch *scratch;
-	bool has_read;			/* its `in` is the one block's */
+	bool has_read;			/* scratch->in has the block's bytes */
 	struct bfs_diag *diag;
 };
 
@@ -79,7 +81,8 @@ static enum bfs_err read_span(struct fetching *f, uint32_t off, uint8_t *dst,
 			       why);
 }
 
-/* What was read counts only if the file is still the one planned. */
+/* What was read may be used only if the file is still the one that was
+ * planned. */
 static enum bfs_err check_sources(struct fetching *f, struct bfs_diag *why)
 {
 	BFS_TRY(bfs_source_check(f->source, why));
@@ -88,7 +91,7 @@ static enum bfs_err check_sources(struct fetching *f, struct bfs_diag *why)
 	return bfs_source_check(f->array->container->source, why);
 }
 
-/* What the container does to a decoded block. */
+/* The container's own last stage, on a decoded block. */
 static enum bfs_err finish_block(struct fetching *f, struct claim *c)
 {
 	struct bfs_container *container = f->array->container;
@@ -160,8 +163,8 @@ static enum bfs_err no_memory(const struct fetching *f, struct bfs_diag *why)
 			"no memory for a block");
 }
 
-/* Compressed bytes into the scratch. Memory to decode them is taken later:
- * reading may be another's decoding. */
+/* Reads compressed bytes into the scratch. Memory to decode them is taken
+ * afterwards: this read may have to decode blocks of an outer container. */
 static enum bfs_err read_in(struct fetching *f, uint32_t off, size_t len,
 			    struct bfs_diag *why)
 {
@@ -189,15 +192,17 @@ static void fill_neighbours(struct fetching *f, struct claim *claims, size_t n)
 		fail_claims(claims, n, err, &why);
 		return;
 	}
-	/* Special chunks have no bytes and no buffer for them. */
+	BFS_CHECK(f->scratch->in_len >= len);
+	/* Special chunks have no bytes, so there may be no buffer for them. */
 	for (i = 0; i < n; i++)
 		decode_claim(f, &claims[i], len == 0 ? NULL :
 			     f->scratch->in + (claims[i].off - off));
 }
 
-/* A stored block needs no scratch: it is read to where it belongs. */
+/* A block that is stored uncompressed is read straight into the cache. */
 static void fill_raw(struct fetching *f, struct claim *c)
 {
+	BFS_CHECK(c->len == c->pin->len);
 	c->err = bfs_call_spend(c->pin->len, "copying a block", &c->why);
 	if (c->err == BFS_OK)
 		c->err = read_span(f, c->off, c->pin->data, c->len, &c->why);
@@ -292,8 +297,8 @@ static void add_claim(const struct fetching *f, uint32_t block,
 	bfs_chunk_block_span(f->plan->chunk, block, &claim->off, &claim->len);
 }
 
-/* Before a block is claimed that the call cannot pay for: memory for it would
- * be taken in vain, and others would wait for nothing. */
+/* Fails before a block is claimed that exceeds what the call may still decode:
+ * memory for it would be taken in vain, and others would wait in vain. */
 static enum bfs_err check_price(struct fetching *f, uint32_t block)
 {
 	struct bfs_cache_key key = make_key(f, block);
@@ -344,7 +349,7 @@ static enum bfs_err pin_busy(struct fetching *f, uint32_t block,
 	uint32_t len = bfs_chunk_block_len(f->plan->chunk, block);
 	struct claim claim;
 
-	/* Nor is it waited for as long as decoding it takes. */
+	/* What the call may not decode it does not wait for either. */
 	if (!bfs_call_affords(len))
 		return bfs_call_spend(len, "decoding a block", f->diag);
 	BFS_TRY(bfs_cache_get(f->array->engine->cache, &key,
@@ -362,6 +367,7 @@ static enum bfs_err pin_all(struct fetching *f, const uint32_t *blocks,
 	enum bfs_err err;
 	size_t i;
 
+	BFS_CHECK(n > 0 && n <= BFS_FETCH_MAX);
 	memset(pins, 0, n * sizeof(*pins));
 	err = pin_free(f, blocks, n, pins);
 	for (i = 0; i < n && err == BFS_OK; i++) {
@@ -379,8 +385,8 @@ static enum bfs_err pin_all(struct fetching *f, const uint32_t *blocks,
 	return err;
 }
 
-/* Reads the bytes of a large block of an inner container before anything is
- * claimed. Another thread may decode it meanwhile: then they are not needed. */
+/* Reads the bytes of a large block of an inner container before the block is
+ * claimed. If another thread decodes it meanwhile, they are not needed. */
 static enum bfs_err read_early(struct fetching *f, uint32_t block)
 {
 	struct bfs_cache_key key = make_key(f, block);
@@ -414,7 +420,7 @@ static bool claims_late(const struct fetching *f, const uint32_t *blocks,
 	       bfs_chunk_block_len(c, blocks[0]) >= LATE_CLAIM;
 }
 
-/* The same as pin_all, but a large block by itself late. */
+/* The same as pin_all, but a single large block is claimed late: LATE_CLAIM. */
 static enum bfs_err pin_large(struct fetching *f, const uint32_t *blocks,
 			      size_t n, struct bfs_cache_pin *pins)
 {

@@ -7,6 +7,7 @@
  */
 #include "array/priv.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/call.h"
 
@@ -120,11 +121,12 @@ static enum bfs_err take_piece(struct batch *b, const struct bfs_nd_piece *p)
 		fill_zeros(p, 0, b->dst + p->dst_off);
 		return BFS_OK;
 	}
+	BFS_CHECK(b->n < b->max && p->block < b->plan.chunk->head.n_blocks);
 	b->pieces[b->n++] = *p;
 	return b->n == b->max ? flush(b) : BFS_OK;
 }
 
-/* Copies what a walk that has set out yields. */
+/* Copies the pieces of a walk. */
 static enum bfs_err gather(struct bfs_array *array, struct bfs_nd_walk *walk,
 			   uint8_t *dst, struct bfs_diag *diag)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kin.c - a frame that has grown by appended chunks goes on with the
- * decoded blocks of the chunks that it had before.
+ * kin.c - when a frame has grown by appended chunks, the new opening goes on
+ * with the decoded blocks of the chunks that were there before.
  *
- * Openings of a growing frame are kin: they share generations of blocks. A
- * chunk's blocks go to a shared generation if its bytes were read when the
- * source had been quiet for a moment: a write is dated before its bytes
- * arrive. A later opening takes them over if the chunk's place, header, block
- * starts and first bytes are what they were. Whatever is in doubt gets a
- * generation of its own, and is read again.
+ * The openings of one growing frame are its kin: they share generations of
+ * blocks. A chunk's blocks go to a shared generation if the file had not been
+ * changed for a moment when the chunk was read: the kernel dates a write before
+ * its bytes arrive. A later opening takes the blocks over if place, header,
+ * bstarts and first bytes of the chunk are what they were. Whatever is in doubt
+ * gets a generation of its own, and is read again.
  *
- * An index that begins as the older one does proves little: whoever rewrites
- * a frame of stored chunks makes the same one. So the first bytes of each
- * chunk that was ever looked at, and of some others, are held against what
- * they were.
+ * That the new index begins like the old one is not enough: a frame of
+ * uncompressed chunks that is written anew with other data has the same index.
+ * So the first bytes of each chunk that was ever looked at, and of some others,
+ * are compared with what they were.
  */
 #include "array/priv.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "container/index.h"
 #include "base/mem.h"
@@ -27,11 +28,11 @@
 
 /* Shared generations of one kin; the first is that of most chunks. */
 #define MAX_SHARED 16
-/* A frame of more is not held against what it was. */
+/* Of a frame with more chunks the next opening takes nothing over. */
 #define MAX_CHUNKS (UINT64_C(1) << 16)
 /* Chunks that are looked at before anybody asks for them. */
 #define N_SAMPLES 8
-/* A source is quiet so long after its last change. */
+/* So long after its last change a file counts as quiet. */
 #define QUIET_NS INT64_C(20000000)
 
 struct bfs_kin {
@@ -64,6 +65,7 @@ void bfs_kin_put(struct bfs_array *a)
 	if (!kin)
 		return;
 	pthread_mutex_lock(&kin->lock);
+	BFS_CHECK(kin->refs > 0);
 	left = --kin->refs;
 	pthread_mutex_unlock(&kin->lock);
 	a->kin = NULL;
@@ -118,7 +120,7 @@ static bool same_chunk(const struct bfs_chunk *x, const struct bfs_chunk *y)
 	       x->head.cbytes == y->head.cbytes &&
 	       x->head.kind == y->head.kind &&
 	       x->head.n_blocks == y->head.n_blocks &&
-	       x->print == y->print && !x->starts == !y->starts &&
+	       x->fingerprint == y->fingerprint && !x->starts == !y->starts &&
 	       (!x->starts || !memcmp(x->starts, y->starts,
 				      x->head.n_blocks * sizeof(*x->starts)));
 }
@@ -152,7 +154,8 @@ void bfs_kin_note(struct bfs_array *a, uint64_t id,
 		  const struct bfs_plan *plan)
 {
 	if (a->digested && id < a->container->n_chunks)
-		atomic_store(&a->prints[id], plan->chunk->print | 1);
+		atomic_store(&a->fingerprints[id],
+			     plan->chunk->fingerprint | 1);
 }
 
 static bool can_grow(const struct bfs_container *f)
@@ -162,35 +165,38 @@ static bool can_grow(const struct bfs_container *f)
 	       !f->array.present && f->n_chunks <= MAX_CHUNKS;
 }
 
-/* The print of chunk n as it is now; 1 where nothing is stored. */
-static enum bfs_err read_print(struct bfs_array *a, uint64_t n,
-			       uint64_t *ret_print)
+/* The fingerprint of chunk n as it is now; 1 where nothing is stored. */
+static enum bfs_err read_fingerprint(struct bfs_array *a, uint64_t n,
+				     uint64_t *ret_fingerprint)
 {
 	struct bfs_source *source;
 	struct bfs_span span;
 	enum bfs_err err;
 
-	*ret_print = 1;
+	*ret_fingerprint = 1;
 	BFS_TRY(bfs_container_span(a->container, n, &span, NULL));
 	if (span.special != BFS_CHUNK_BLOCKS)
 		return BFS_OK;
 	BFS_TRY(bfs_container_source(a->container, &span, &source, NULL));
-	err = bfs_chunk_print(source, span.off, span.avail, ret_print, NULL);
+	err = bfs_chunk_fingerprint(source, span.off, span.avail,
+				    ret_fingerprint, NULL);
 	bfs_source_unref(source);
 	return err;
 }
 
-/* Who rewrites the whole frame changes these. */
-static enum bfs_err print_some(struct bfs_array *a)
+/* Fingerprints of a few chunks, the last among them: where a frame is written
+ * anew some of these change, also if nobody has looked at any chunk. */
+static enum bfs_err take_samples(struct bfs_array *a)
 {
-	uint64_t n = a->container->n_chunks, step = n / N_SAMPLES + 1, print;
+	uint64_t n = a->container->n_chunks, step = n / N_SAMPLES + 1, now;
 
+	BFS_ASSERT(n > 0);
 	for (uint64_t i = 0; i < n; i += step) {
-		BFS_TRY(read_print(a, i, &print));
-		a->prints[i] = print;
+		BFS_TRY(read_fingerprint(a, i, &now));
+		a->fingerprints[i] = now;
 	}
-	BFS_TRY(read_print(a, n - 1, &print));
-	a->prints[n - 1] = print;
+	BFS_TRY(read_fingerprint(a, n - 1, &now));
+	a->fingerprints[n - 1] = now;
 	return BFS_OK;
 }
 
@@ -201,13 +207,13 @@ void bfs_array_digest(struct bfs_array *a)
 
 	if (!can_grow(f))
 		return;
-	a->prints = bfs_zalloc(f->n_chunks, sizeof(*a->prints));
-	a->digested = a->prints &&
+	a->fingerprints = bfs_zalloc(f->n_chunks, sizeof(*a->fingerprints));
+	a->digested = a->fingerprints &&
 		bfs_index_digest(f->index, f->n_chunks, &a->digest, NULL) ==
 			BFS_OK &&
-		print_some(a) == BFS_OK &&
+		take_samples(a) == BFS_OK &&
 		bfs_source_check(f->source, NULL) == BFS_OK;
-	/* Without it the next opening reads everything again. */
+	/* Without a digest the next opening reads everything again. */
 	bfs_moment_forget(mark);
 }
 
@@ -233,19 +239,19 @@ static bool has_grown(const struct bfs_container *x,
 /* All that anybody has seen of the older one is there, as it was. */
 static bool same_chunks(struct bfs_array *newer, const struct bfs_array *older)
 {
-	uint64_t n = older->container->n_chunks, digest, print, now, i;
+	uint64_t n = older->container->n_chunks, digest, seen, now, i;
 
 	if (bfs_index_digest(newer->container->index, n, &digest, NULL) !=
 		    BFS_OK ||
 	    digest != older->digest)
 		return false;
 	for (i = 0; i < n; i++) {
-		print = atomic_load(&older->prints[i]);
-		if (print && (read_print(newer, i, &now) != BFS_OK ||
-			      now != print))
+		seen = atomic_load(&older->fingerprints[i]);
+		if (seen && (read_fingerprint(newer, i, &now) != BFS_OK ||
+			     now != seen))
 			return false;
-		if (print)
-			newer->prints[i] = print;
+		if (seen)
+			newer->fingerprints[i] = seen;
 	}
 	return bfs_source_check(newer->container->source, NULL) == BFS_OK;
 }

@@ -9,6 +9,7 @@
  */
 #include "array/nd.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 
 #include <string.h>
@@ -141,6 +142,7 @@ static void start_walk(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
 {
 	unsigned d = nd->n - 1;
 
+	BFS_CHECK(nd->n >= 1 && nd->n <= BFS_ND_MAX + 1);
 	walk->nd = nd;
 	walk->extent = extent;
 	walk->off = bfs_min(off, all_len);
@@ -171,6 +173,7 @@ void bfs_nd_walk_init_tile(struct bfs_nd_walk *walk, const struct bfs_nd *nd,
 	uint64_t left = n;
 	unsigned d;
 
+	BFS_ASSERT(n < nd->n_chunks);
 	walk->is_tile = true;
 	walk->first_chunk = n;
 	for (d = nd->n; d-- > 0; left /= nd->grid[d]) {
@@ -214,7 +217,7 @@ static void open_chunk(struct bfs_nd_walk *walk)
 	walk->moved = 0;
 }
 
-/* Leaves of the box what is array; false if that is nothing. */
+/* Cuts off what of the box lies beyond the array; false if nothing is left. */
 static bool clip_box(struct bfs_nd_walk *walk)
 {
 	unsigned d;
@@ -351,6 +354,8 @@ bool bfs_nd_walk_next(struct bfs_nd_walk *walk, struct bfs_nd_piece *ret_piece)
 	ret_piece->src_off = walk->src_sum[nd->n];
 	ret_piece->dst_off = walk->dst_sum[nd->n] - walk->base;
 	nest(walk, ret_piece);
+	BFS_ASSERT(ret_piece->chunk < nd->n_chunks &&
+		   ret_piece->block < nd->n_blocks);
 	if (step(walk->at_block, walk->block_first, walk->block_last, nd->n,
 		 &walk->moved))
 		return true;
@@ -443,7 +448,7 @@ static copy_fn *find_copy(size_t run)
 	return run <= 64 ? copy_32_to_64 : copy_long;
 }
 
-/* Moves on in the outer n dimensions; false after the last place. */
+/* Moves to the next place in the outer n dimensions; false after the last. */
 static bool advance(const struct bfs_nd_piece *piece, unsigned n, size_t *at,
 		    size_t *src, size_t *dst)
 {

@@ -59,11 +59,11 @@ struct bfs_nd_piece {
 	uint64_t run;			/* bytes */
 };
 
-/* Walks [off, off + len) of the array, or of one chunk as if that were the
- * array, in C order and yields every piece,
- * all pieces of one chunk in a row as far as boxes allow. What lies beyond
- * the array's end is left out, in the padding of a chunk too. The fields are
- * private; only the first nd->n of each array are ever set. */
+/* Walks [off, off + len) of the array in C order, or of one chunk as if that
+ * were the array, and yields every piece; pieces of one chunk follow each other
+ * as far as boxes allow. What lies beyond the array's edge is left out, in the
+ * padding of a chunk too. The fields are private; only the first nd->n entries
+ * of each array are ever set. */
 struct bfs_nd_walk {
 	const struct bfs_nd *nd;
 	const uint64_t *extent;		/* of what is walked: nd's shape, or

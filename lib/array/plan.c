@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan.c - the plan of a chunk of an opened frame: found among recent
- * ones or made from its header, for data chunks and for metalayers that are
+ * plan.c - the plan of a chunk of an opened container: found among recent ones
+ * or made from the chunk's header, for data chunks and for metalayers that are
  * chunks.
  */
 #include "array/priv.h"
@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 
-/* Blocks of special chunks, which have none of their own. */
+/* The blocksize given to special chunks, which have none of their own. */
 #define SPECIAL_BLOCK (UINT32_C(256) << 10)
 
 /* Chunks without streams can be cut into blocks of any size. */
@@ -35,7 +35,7 @@ static void shape_blocks(const struct bfs_array *a, struct bfs_chunk *c)
 	case BFS_CHUNK_VALUE:
 		cut_blocks(c, tiled ? a->nd.block_len : SPECIAL_BLOCK);
 		break;
-	/* Blocks of another size than the array's are damage there. */
+	/* Where their blocks differ from the array's, the chunk is damaged. */
 	case BFS_CHUNK_RAW:
 	case BFS_CHUNK_BLOCKS:
 	case BFS_CHUNK_VLBLOCKS:
@@ -52,7 +52,7 @@ static enum bfs_err check_kind(const struct bfs_array *a,
 
 	if (a->container->index && vl != a->container->vlblocks)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 30,
-				"the chunk %s variable-length blocks, the "
+				"the chunk %s variable-length blocks, its "
 				"frame %s", vl ? "has" : "has no",
 				vl ? "has none" : "says it has");
 	return BFS_OK;
@@ -103,7 +103,8 @@ static enum bfs_err open_stored(struct bfs_array *a, uint64_t n,
 	return err;
 }
 
-/* A chunk that a recipe or a proxy never wrote is no zeros. */
+/* Whether a chunk must not be read: one that a recipe or a proxy never wrote is
+ * not made of zeros, whatever its entry says. */
 static bool lacks_data(const struct bfs_container *f, bool blank)
 {
 	return f->no_blocks || (f->no_blank && blank);
@@ -166,8 +167,8 @@ static enum bfs_err open_meta_plan(struct bfs_array *a, uint64_t id,
 	return err;
 }
 
-/* A plan that was made while something of the moment was met may be another
- * than it would be: it is not used. */
+/* A plan that was made while an error of the moment was met may be wrong and is
+ * not used. */
 static enum bfs_err make_plan(struct bfs_array *a, uint64_t id, uint64_t mark,
 			      struct bfs_plan *ret_plan, struct bfs_diag *diag)
 {
@@ -188,8 +189,12 @@ static enum bfs_err make_plan(struct bfs_array *a, uint64_t id, uint64_t mark,
 	return BFS_OK;
 }
 
-/* Whoever opens the frame after a change sees the note, or else we see the
- * change. */
+/*
+ * Keeps the chunk's fingerprint, then looks whether the file has changed; the
+ * order decides a race with a writer. A writer that changes the file after our
+ * look leads to a new opening, which finds the fingerprint and compares. A
+ * writer that changed it before is seen by our look, and the plan is given up.
+ */
 static enum bfs_err note_plan(struct bfs_array *a, uint64_t id,
 			      const struct bfs_plan *plan,
 			      struct bfs_diag *diag)
@@ -205,7 +210,7 @@ static enum bfs_err note_plan(struct bfs_array *a, uint64_t id,
 	return err;
 }
 
-/* Under which generation a plan is kept. */
+/* The generation under which the cache of plans keeps a plan. */
 static uint64_t owner_of(const struct bfs_array *a, uint64_t id)
 {
 	return id & (BFS_VLMETA_ID | BFS_META_ID) ? a->gen : a->kin_gen;

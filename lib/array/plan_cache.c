@@ -7,6 +7,7 @@
  */
 #include "array/priv.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/moment.h"
 
@@ -56,16 +57,21 @@ static void link_newest(struct bfs_plan_shard *s, struct bfs_plan_entry *p)
 	s->newest = p;
 }
 
-/* Takes an entry out of its shard; the caller frees it unlocked. */
+/* Takes an entry out of its shard, whose lock is held; the caller frees it when
+ * it has given up the lock. */
 static void detach(struct bfs_plan_shard *s, struct bfs_plan_entry *p)
 {
 	struct bfs_plan_entry **at =
 		find_bucket(s, hash_key(p->gen, p->id));
 
-	while (*at != p)
+	BFS_ASSERT_HELD(&s->lock);
+	while (*at != p) {
+		BFS_ASSERT(*at);
 		at = &(*at)->next;
+	}
 	*at = p->next;
 	unlink_age(s, p);
+	BFS_ASSERT(s->mem_len >= p->mem_len);
 	s->mem_len -= p->mem_len;
 }
 
@@ -114,7 +120,7 @@ bool bfs_plans_get(struct bfs_engine *e, uint64_t gen, uint64_t id,
 	return p != NULL;
 }
 
-/* Adds an entry; what is too much then is linked to *gone. */
+/* Adds an entry. Old ones for which there is no room now go to *gone. */
 static void insert(struct bfs_plan_shard *s, struct bfs_plan_entry *p,
 		   struct bfs_plan_entry **gone)
 {

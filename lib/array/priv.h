@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * priv.h - what the files of the array room share: the engine, the
- * cache of plans, and fetching blocks of one chunk.
+ * priv.h - what the files of the array room share: the engine, the cache of
+ * plans, and fetching blocks of one chunk.
  */
 #ifndef BFS_ARRAY_PRIV_H
 #define BFS_ARRAY_PRIV_H
@@ -28,9 +28,9 @@ struct bfs_plan {
 	struct bfs_chunk *chunk;
 	struct bfs_span span;
 	struct bfs_source_id file_id;
-	uint64_t gen;			/* of the blocks in the cache */
-	bool shared;			/* and another opening may have them */
-	uint64_t opening;		/* that has looked at the chunk */
+	uint64_t gen;			/* of its blocks in the cache */
+	bool shared;			/* other openings use this generation */
+	uint64_t opening;		/* bfs_array.gen of who made the plan */
 };
 
 struct bfs_plan_entry;
@@ -47,10 +47,10 @@ struct bfs_engine {
 	struct bfs_pool *pool;		/* decodes ahead */
 	unsigned n_threads;		/* of the pool, at most */
 	uint64_t budget_len;		/* of the cache */
-	atomic_bool ending;		/* whoever works gives up */
+	atomic_bool ending;		/* all calls are to be given up */
 	struct bfs_plan_shard plans[BFS_PLAN_SHARDS];
 
-	pthread_mutex_t scratch_lock;	/* guards the free list */
+	pthread_mutex_t scratch_lock;	/* guards the three below */
 	struct bfs_scratch **scratch;
 	size_t n_scratch, scratch_cap;
 
@@ -102,8 +102,8 @@ struct bfs_scratch *bfs_engine_take_scratch(struct bfs_engine *engine);
 void bfs_engine_give_scratch(struct bfs_engine *engine,
 			     struct bfs_scratch *scratch);
 
-/* Kin of openings (array/kin.c): a new one, and giving it back, which drops
- * its plans and blocks with the last. */
+/* The kin of an opening (array/kin.c): makes one of its own; gives it up, and
+ * with the last opening of the kin its plans and blocks. */
 enum bfs_err bfs_kin_new(struct bfs_array *array) BFS_MUST_CHECK;
 void bfs_kin_put(struct bfs_array *array);
 /* Sets in which generation the blocks of a new plan lie. known: the plan that
@@ -111,15 +111,16 @@ void bfs_kin_put(struct bfs_array *array);
 void bfs_kin_place(struct bfs_array *array, uint64_t id, struct bfs_plan *plan,
 		   const struct bfs_plan *known);
 
-/* Remembers that somebody has looked at a chunk. */
+/* Keeps the fingerprint of a chunk that was looked at, so that a later opening
+ * is held against it. */
 void bfs_kin_note(struct bfs_array *array, uint64_t id,
 		  const struct bfs_plan *plan);
 
 /* The plan for (gen, id) from the cache, referenced; false if not there. */
 bool bfs_plans_get(struct bfs_engine *engine, uint64_t gen, uint64_t id,
 		   struct bfs_plan *ret_plan);
-/* Keeps a plan (takes its own reference) in the place of another opening's.
- * May drop older ones. */
+/* Keeps a plan (takes a reference of its own) in place of that of another
+ * opening. May drop older ones. */
 void bfs_plans_put(struct bfs_engine *engine, uint64_t gen, uint64_t id,
 		   const struct bfs_plan *plan);
 /* Drops all plans of a generation (0: of all). */
@@ -139,7 +140,7 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *array, uint64_t id,
 				 struct bfs_plan *ret_plan,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* Whether finding it would read nothing. */
+/* Whether bfs_array_find_plan would find it without reading. */
 bool bfs_array_knows_plan(struct bfs_array *array, uint64_t id);
 
 /* Pins the n (<= BFS_FETCH_MAX) listed blocks of a chunk, in that order;

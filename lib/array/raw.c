@@ -199,7 +199,7 @@ static void put_sizes(const struct window *w, uint64_t begin,
 	}
 }
 
-/* The header, and the chunk's place behind its block starts. */
+/* The header, and behind bstarts the place of the chunk. */
 static enum bfs_err put_fixed(struct bfs_array *a, uint64_t n,
 			      const struct raw *r, uint64_t tables_end,
 			      const struct window *w, struct bfs_diag *diag)

@@ -4,11 +4,13 @@
  * in order, or in equal steps as a slice of an array does.
  *
  * A reader is known by its stream and the place where its next read should
- * begin; requests of one reader arrive out of order, within a window. One
- * that steps is known by its step, the first two of which are guessed from
- * the read before. All of it with the lock of `ahead` held.
+ * begin; requests of one reader arrive out of order, within a window. One that
+ * steps is known by its step; the first two steps are guessed from the read
+ * before. All of it with the lock of `ahead` held.
  */
 #include "array/priv.h"
+
+#include "base/assert.h"
 
 /* How far reads of one reader may be out of order. */
 #define WINDOW (UINT64_C(2) << 20)
@@ -79,6 +81,7 @@ struct bfs_reader *bfs_reader_note(struct bfs_ahead *ahead,
 	struct bfs_reader *last, *r;
 	bool known;
 
+	BFS_ASSERT_HELD(&ahead->lock);
 	r = find_reader(ahead, stream, off, &known, &last);
 	if (!known) {
 		uint64_t before = last ? last->last : off;
@@ -92,7 +95,7 @@ struct bfs_reader *bfs_reader_note(struct bfs_ahead *ahead,
 	r->used = ++ahead->clock;
 	r->last = off;
 	r->len = len;
-	/* Reads that only fill the gap behind do not count. */
+	/* Reads that only fill gaps before `next` do not count. */
 	if (off + len > r->next) {
 		r->run = off <= r->next ? r->run + 1 : r->run / 2;
 		r->next = off + len;

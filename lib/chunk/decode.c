@@ -8,6 +8,7 @@
  */
 #include "chunk/plan.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/call.h"
 #include "base/mem.h"
@@ -18,6 +19,7 @@
 
 uint32_t bfs_chunk_block_off(const struct bfs_chunk *c, uint32_t k)
 {
+	BFS_ASSERT(k < c->head.n_blocks);
 	if (c->head.kind == BFS_CHUNK_VLBLOCKS)
 		return c->vl_offs[k];
 	return k * c->head.blocksize;
@@ -27,6 +29,7 @@ uint32_t bfs_chunk_block_len(const struct bfs_chunk *c, uint32_t k)
 {
 	uint32_t off;
 
+	BFS_CHECK(k < c->head.n_blocks);
 	if (c->head.kind == BFS_CHUNK_VLBLOCKS)
 		return c->vl_offs[k + 1] - c->vl_offs[k];
 	off = k * c->head.blocksize;
@@ -37,6 +40,7 @@ uint32_t bfs_chunk_block_at(const struct bfs_chunk *c, uint32_t pos)
 {
 	uint32_t lo = 0, hi = c->head.n_blocks;
 
+	BFS_ASSERT(pos < c->head.nbytes);
 	if (c->head.kind != BFS_CHUNK_VLBLOCKS)
 		return pos / c->head.blocksize;
 	while (hi - lo > 1) {
@@ -53,6 +57,7 @@ uint32_t bfs_chunk_block_at(const struct bfs_chunk *c, uint32_t pos)
 void bfs_chunk_block_span(const struct bfs_chunk *c, uint32_t k,
 			  uint32_t *ret_off, uint32_t *ret_len)
 {
+	BFS_CHECK(k < c->head.n_blocks);
 	*ret_off = 0;
 	*ret_len = 0;
 	switch (c->head.kind) {
@@ -195,7 +200,7 @@ struct planes {
 	unsigned n_away;	/* those that are not in the buffer */
 };
 
-/* One block on its way. */
+/* One block being decoded. */
 struct decoding {
 	const struct bfs_chunk *chunk;
 	uint32_t block;
@@ -261,7 +266,8 @@ static enum bfs_err decode_run(const struct decoding *d, int32_t csize,
 	return BFS_OK;
 }
 
-/* With ret_at a stored stream is not copied but pointed to. */
+/* Where ret_at is given, a stream that is stored as it is is not copied: ret_at
+ * then points to it. */
 static enum bfs_err decode_stream(const struct decoding *d,
 				  struct bfs_cursor *cur, uint8_t *dst,
 				  size_t len, const uint8_t **ret_at)
@@ -291,13 +297,14 @@ static enum bfs_err decode_stream(const struct decoding *d,
 	return BFS_OK;
 }
 
-/* As many streams as there are planes. */
+/* One stream for each plane (byte of an item). */
 static enum bfs_err decode_planes(const struct decoding *d,
 				  struct bfs_cursor *cur, uint8_t *dst,
 				  size_t each, uint32_t n)
 {
 	struct planes *planes = d->planes;
 
+	BFS_CHECK(n <= MAX_AWAY);
 	for (uint32_t i = 0; i < n; i++, dst += each) {
 		planes->at[i] = dst;
 		BFS_TRY(decode_stream(d, cur, dst, each, &planes->at[i]));
@@ -324,8 +331,9 @@ static enum bfs_err decode_streams(const struct decoding *d, uint8_t *dst,
 	return BFS_OK;
 }
 
-/* Chunks of version 1 and 2 may lack the split flag: writers before 1.11
- * went by a rule, and some later ones split outside of it. */
+/* Chunks of version 1 and 2 have no flag that tells whether their blocks are
+ * split into streams: writers before 1.11 followed a rule, and some later ones
+ * did not. */
 static enum bfs_err decode_old_block(const struct decoding *d, uint8_t *dst,
 				     size_t len)
 {
@@ -370,9 +378,9 @@ static enum bfs_err decode_coded(const struct decoding *d, uint8_t *dst,
 	if (d->in_len == 0)
 		return bfs_fail(d->diag, BFS_ERR_CORRUPT,
 				h->header_len + 4 * (uint64_t)d->block,
-				"block start %" PRId32 " of block %" PRIu32
-				" lies outside the chunk", (int32_t)d->start,
-				d->block);
+				"bstarts puts block %" PRIu32 " at %" PRId32
+				", outside the chunk", d->block,
+				(int32_t)d->start);
 	if (h->kind == BFS_CHUNK_VLBLOCKS)
 		return decode_vlblock(d, dst, len);
 	if (!whole || h->flags & FLAG_NOSPLIT)
@@ -382,8 +390,9 @@ static enum bfs_err decode_coded(const struct decoding *d, uint8_t *dst,
 	return decode_streams(d, dst, len, h->typesize);
 }
 
-/* Bitshuffle's old rule lived on in the alphas (chunk version 3) and in the
- * betas, whose chunks cannot be told from later ones. */
+/* The alphas (chunk version 3) and the betas still used the old rule for
+ * bitshuffle. Chunks of the betas look like later ones: their frame says that
+ * they are old. */
 static uint8_t rule_version(const struct bfs_chunk *c)
 {
 	if (c->head.version == 3 || c->env.old_bitshuffle)
@@ -447,6 +456,7 @@ static enum bfs_err decode_filtered(struct decoding *d, const uint8_t *ref,
 	struct planes planes = { .n_away = 0 };
 	unsigned n = c->n_filters, i;
 
+	BFS_CHECK(n <= BFS_N_FILTER_SLOTS);
 	/* to[i] is where stage i reads and stage i - 1 writes: backwards
 	 * from the destination, in place where a filter can. */
 	to[n] = dst;
@@ -454,6 +464,9 @@ static enum bfs_err decode_filtered(struct decoding *d, const uint8_t *ref,
 		spare = to[i + 1] == d->scratch->buf[0] ? d->scratch->buf[1] :
 							  d->scratch->buf[0];
 		to[i] = c->filters[i].op->in_place ? to[i + 1] : spare;
+		/* The scratch was made to fit. */
+		BFS_CHECK(to[i] == dst ||
+			  (to[i] && d->scratch->buf_len >= len));
 	}
 	d->planes = takes_planes(c) ? &planes : NULL;
 	BFS_TRY(decode_coded(d, to[0], len));
@@ -465,7 +478,7 @@ static enum bfs_err decode_filtered(struct decoding *d, const uint8_t *ref,
 	return BFS_OK;
 }
 
-/* Repeats the value over a block; it may begin in the middle of one. */
+/* Repeats the value over a block, which may begin in the middle of a value. */
 static void fill_value(const struct bfs_chunk *c, uint32_t off, uint8_t *dst,
 		       size_t len)
 {
@@ -473,6 +486,7 @@ static void fill_value(const struct bfs_chunk *c, uint32_t off, uint8_t *dst,
 	size_t w = c->head.value_len, phase = off % w, have;
 	size_t i, first = (size_t)bfs_min(len, w);
 
+	BFS_CHECK(c->long_value || w <= sizeof(c->value));
 	for (i = 0; i < first; i++)
 		dst[i] = value[(phase + i) % w];
 	for (have = first; have < len; have *= 2)
@@ -513,6 +527,7 @@ enum bfs_err bfs_chunk_decode(const struct bfs_chunk *c, uint32_t k,
 		break;
 	}
 	d.start = c->starts[k];
+	BFS_CHECK(!c->needs_ref || k == 0 || ref);
 	if (k == 0 || !c->needs_ref)
 		ref = NULL;
 	return decode_filtered(&d, ref, dst, len);

@@ -2,8 +2,8 @@
 /*
  * head.c - the 16 or 32 bytes every chunk begins with, checked.
  *
- * Bytes in, struct bfs_chunk_head out; nothing is allocated. What needs the
- * block starts as well (a wrong block size) is settled in plan.c. See
+ * Bytes in, struct bfs_chunk_head out; nothing is allocated. What can be seen
+ * only with bstarts (a wrong blocksize) is mended in plan.c. See
  * docs/formats/chunk.md.
  */
 #include "chunk/plan.h"
@@ -163,7 +163,7 @@ static enum bfs_err parse_special(unsigned type, struct bfs_chunk_head *h,
 }
 
 /* A writer of C-Blosc2 3.x marks tiny dictionary chunks memcpyed although it
- * stored block starts and streams (docs/errata.md, Q7). The codec is then in
+ * stored bstarts and streams (docs/errata.md, Q7). The codec is then in
  * the codec byte alone. */
 static bool recover_false_memcpy(struct bfs_chunk_head *h)
 {
@@ -213,7 +213,7 @@ static enum bfs_err parse_kind(struct bfs_chunk_head *h, struct bfs_diag *diag)
 			PRIu32, h->nbytes, h->cbytes);
 }
 
-/* Number of blocks, and whether the table of starts can be there. */
+/* The number of blocks, and whether there is room for bstarts. */
 static enum bfs_err count_blocks(struct bfs_chunk_head *h,
 				 struct bfs_diag *diag)
 {
@@ -226,7 +226,7 @@ static enum bfs_err count_blocks(struct bfs_chunk_head *h,
 		h->n_blocks = (uint32_t)bfs_div_up(h->nbytes, h->blocksize);
 		if (h->kind != BFS_CHUNK_BLOCKS)
 			return BFS_OK;
-		/* An empty chunk has nothing to start, and nothing else. */
+		/* An empty chunk is its header and nothing else. */
 		if (h->nbytes == 0 && h->cbytes != h->header_len)
 			return bfs_fail(diag, BFS_ERR_CORRUPT, 4,
 					"nbytes 0 of a chunk of %" PRIu32
@@ -238,8 +238,8 @@ static enum bfs_err count_blocks(struct bfs_chunk_head *h,
 	}
 	if ((uint64_t)h->header_len + 4 * (uint64_t)h->n_blocks > h->cbytes)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 8,
-				"%" PRIu32 " block starts do not fit into "
-				"cbytes %" PRIu32, h->n_blocks, h->cbytes);
+				"bstarts of %" PRIu32 " blocks does not fit "
+				"into cbytes %" PRIu32, h->n_blocks, h->cbytes);
 	return BFS_OK;
 }
 

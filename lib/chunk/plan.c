@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan.c - the plan of a chunk: header, block starts, dictionary and filter
+ * plan.c - the plan of a chunk: header, bstarts, dictionary and filter
  * pipeline, read from a source and checked once.
  *
- * A bad block start spoils its own block alone: its span becomes 0, which
- * the decoder refuses. Everything that concerns the whole chunk fails the
- * plan. See docs/formats/chunk.md and docs/errata.md.
+ * A bad entry of bstarts spoils its own block alone: the block's span becomes 0
+ * bytes, which the decoder refuses. Everything that concerns the whole chunk
+ * fails the plan. See docs/formats/chunk.md and docs/errata.md.
  */
 #include "chunk/plan.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -27,7 +28,7 @@ struct opening {
 	uint8_t first[BFS_CHUNK_FIRST_READ];
 	size_t first_len;
 	struct bfs_chunk *chunk;
-	bool sized;			/* its container knows nbytes too */
+	bool sized;			/* its container says nbytes as well */
 	struct bfs_diag *diag;
 };
 
@@ -37,6 +38,7 @@ static enum bfs_err fetch(struct opening *o, uint64_t at, void *buf, size_t len)
 	uint64_t have = o->first_len > at ? o->first_len - at : 0;
 	size_t n = (size_t)bfs_min(have, len);
 
+	BFS_CHECK(o->first_len <= BFS_CHUNK_FIRST_READ);
 	if (n > 0)
 		memcpy(buf, o->first + at, n);
 	if (n == len)
@@ -79,7 +81,7 @@ static uint32_t next_larger(const uint32_t *sorted, uint32_t n, uint32_t start,
 }
 
 /* Blocks may lie in any order: a block ends where the next larger start is.
- * Starts outside [lo, cbytes - 4] get no span. */
+ * Starts outside [lo, cbytes - 4] get a span of 0 bytes. */
 static enum bfs_err find_spans(struct bfs_chunk *c, uint32_t lo,
 			       struct bfs_diag *diag)
 {
@@ -108,6 +110,8 @@ static enum bfs_err find_spans(struct bfs_chunk *c, uint32_t lo,
 		else
 			c->spans[k] = next_larger(sorted, n, start, end) -
 				      start;
+		BFS_ASSERT(c->spans[k] == 0 ||
+			   bfs_inside(start, c->spans[k], end));
 	}
 	bfs_free(copy);
 	return BFS_OK;
@@ -150,7 +154,7 @@ static enum bfs_err read_starts(struct opening *o)
 	return BFS_OK;
 }
 
-/* Whether the tables of a chunk of n blocks would end exactly at `end`. */
+/* Whether bstarts and dictionary of a chunk of n blocks would end at `end`. */
 static bool tables_end_at(struct opening *o, uint32_t n, uint32_t end)
 {
 	uint64_t at = o->chunk->head.header_len + 4 * (uint64_t)n;
@@ -164,9 +168,9 @@ static bool tables_end_at(struct opening *o, uint32_t n, uint32_t end)
 	       at + 4 + bfs_le32(word) == end;
 }
 
-/* Some writers note a block size that is no multiple of the typesize but cut
- * the data at one that is (docs/errata.md, Q1). The smallest start tells:
- * it lies right behind the table of the true number of blocks. */
+/* Some writers note a blocksize that is no multiple of the typesize but cut the
+ * data at one that is (docs/errata.md, Q1). The smallest entry of bstarts tells
+ * the true number of blocks: it points right behind a table of that many. */
 static enum bfs_err mend_blocksize(struct opening *o)
 {
 	struct bfs_chunk_head *h = &o->chunk->head;
@@ -194,8 +198,8 @@ static enum bfs_err mend_blocksize(struct opening *o)
 	return read_starts(o);
 }
 
-/* The first block lies right behind the tables: where it does not, nbytes may
- * tell of fewer blocks than there are. */
+/* The first block lies right behind bstarts and dictionary. Where it does not,
+ * nbytes may be damaged and name fewer blocks than the chunk has. */
 static enum bfs_err check_first(const struct bfs_chunk *c, uint32_t tables_end,
 				struct bfs_diag *diag)
 {
@@ -206,8 +210,8 @@ static enum bfs_err check_first(const struct bfs_chunk *c, uint32_t tables_end,
 	if (low <= tables_end)
 		return BFS_OK;
 	return bfs_fail(diag, BFS_ERR_CORRUPT, c->head.header_len,
-			"the first block begins at %" PRIu32 ", the tables end "
-			"at %" PRIu32, low, tables_end);
+			"the first block begins at %" PRIu32 ", bstarts and "
+			"dictionary end at %" PRIu32, low, tables_end);
 }
 
 static enum bfs_err read_dict(struct opening *o, uint32_t *ret_end)
@@ -236,8 +240,8 @@ static enum bfs_err read_dict(struct opening *o, uint32_t *ret_end)
 	c->dict_len = len;
 	c->mem_len += len;
 	if (c->codec && c->codec->dict_new) {
-		/* Without one the codec takes the bytes, stream by stream,
-		 * and says what is wrong with them. */
+		/* NULL: the codec is given the raw bytes for each stream, and
+		 * reports what is wrong with them. */
 		c->ready_dict = c->codec->dict_new(c->dict, len);
 		c->mem_len += len + 32768;
 	}
@@ -245,8 +249,8 @@ static enum bfs_err read_dict(struct opening *o, uint32_t *ret_end)
 	return BFS_OK;
 }
 
-/* Looks up the uncompressed size of each block; blocks that are near each
- * other share a read. */
+/* Reads the decoded size of each variable-length block; blocks that lie near
+ * each other share a read. */
 static enum bfs_err read_vl_sizes(struct opening *o)
 {
 	struct bfs_chunk *c = o->chunk;
@@ -292,8 +296,8 @@ static enum bfs_err open_vlblocks(struct opening *o, uint32_t tables_end)
 		if (start < low || start > c->head.cbytes - 5)
 			return bfs_fail(o->diag, BFS_ERR_CORRUPT,
 					c->head.header_len + 4 * (uint64_t)k,
-					"block start %" PRId32 " of block %"
-					PRIu32, (int32_t)start, k);
+					"bstarts puts block %" PRIu32 " at %"
+					PRId32, k, (int32_t)start);
 		if (k > 0)
 			c->spans[k - 1] = start - c->starts[k - 1];
 		low = start + 5;
@@ -342,6 +346,7 @@ static enum bfs_err add_filter(struct bfs_chunk *c, unsigned slot,
 	}
 	if (op->identity)
 		return BFS_OK;
+	BFS_CHECK(c->n_filters < BFS_N_FILTER_SLOTS);
 	c->filters[c->n_filters].op = op;
 	c->filters[c->n_filters].meta = job.meta;
 	c->n_filters++;
@@ -443,23 +448,23 @@ static enum bfs_err read_first(struct opening *o, uint64_t avail,
 			       o->diag);
 }
 
-/* Not 0, and not of what may lie behind a short chunk. */
-static uint64_t make_print(const struct opening *o,
-			   const struct bfs_chunk_head *head)
+/* Never 0. Of a short chunk's own bytes alone: others may lie behind it. */
+static uint64_t make_fingerprint(const struct opening *o,
+				 const struct bfs_chunk_head *head)
 {
 	return bfs_hash(o->first, (size_t)bfs_min(o->first_len, head->cbytes),
 			0) | 1;
 }
 
-enum bfs_err bfs_chunk_print(struct bfs_source *source, uint64_t off,
-			     uint64_t avail, uint64_t *ret_print,
-			     struct bfs_diag *diag)
+enum bfs_err bfs_chunk_fingerprint(struct bfs_source *source, uint64_t off,
+				   uint64_t avail, uint64_t *ret_fingerprint,
+				   struct bfs_diag *diag)
 {
 	struct opening o = { .source = source, .off = off, .diag = diag };
 	struct bfs_chunk_head head;
 
 	BFS_TRY(read_first(&o, avail, &head));
-	*ret_print = make_print(&o, &head);
+	*ret_fingerprint = make_fingerprint(&o, &head);
 	return BFS_OK;
 }
 
@@ -485,7 +490,7 @@ enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
 	o.chunk->head = head;
 	o.chunk->env = *env;
 	o.chunk->refs = 1;
-	o.chunk->print = make_print(&o, &head);
+	o.chunk->fingerprint = make_fingerprint(&o, &head);
 	o.chunk->mem_len = sizeof(*o.chunk);
 	err = open_kind(&o);
 	if (err != BFS_OK) {
@@ -503,6 +508,8 @@ enum bfs_err bfs_chunk_special(enum bfs_chunk_kind kind, uint32_t nbytes,
 {
 	struct bfs_chunk *c;
 
+	BFS_CHECK(kind == BFS_CHUNK_ZEROS || kind == BFS_CHUNK_NAN ||
+		  kind == BFS_CHUNK_UNINIT);
 	if (kind == BFS_CHUNK_NAN &&
 	    ((typesize != 4 && typesize != 8) || nbytes % typesize))
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
@@ -529,14 +536,22 @@ enum bfs_err bfs_chunk_special(enum bfs_chunk_kind kind, uint32_t nbytes,
 
 struct bfs_chunk *bfs_chunk_ref(struct bfs_chunk *chunk)
 {
-	atomic_fetch_add_explicit(&chunk->refs, 1, memory_order_relaxed);
+	uint32_t refs = atomic_fetch_add_explicit(&chunk->refs, 1,
+						  memory_order_relaxed);
+
+	BFS_CHECK(refs > 0);
 	return chunk;
 }
 
 void bfs_chunk_unref(struct bfs_chunk *c)
 {
-	if (!c || atomic_fetch_sub_explicit(&c->refs, 1,
-					    memory_order_acq_rel) != 1)
+	uint32_t refs;
+
+	if (!c)
+		return;
+	refs = atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel);
+	BFS_CHECK(refs > 0);
+	if (refs > 1)
 		return;
 	if (c->ready_dict)
 		c->codec->dict_free(c->ready_dict);

@@ -56,7 +56,7 @@ struct bfs_chunk_head {
 	uint8_t codec_meta;
 	uint8_t filters[BFS_N_FILTER_SLOTS];
 	uint8_t filters_meta[BFS_N_FILTER_SLOTS];
-	bool instrumented;
+	bool instrumented;		/* streams are measurements */
 	bool mended;			/* marked memcpyed, but is not */
 };
 
@@ -87,7 +87,7 @@ struct bfs_chunk {
 	struct bfs_codec_dict *ready_dict;
 	uint32_t *starts;		/* n_blocks, in the chunk */
 	uint32_t *spans;		/* n_blocks: compressed bytes */
-	uint64_t print;			/* of its first bytes, as stored */
+	uint64_t fingerprint;		/* of its first bytes, as stored */
 	uint32_t *vl_offs;		/* n_blocks + 1: where blocks begin */
 	size_t mem_len;			/* what the plan holds, bytes */
 };
@@ -103,11 +103,11 @@ enum bfs_err bfs_chunk_open(struct bfs_source *source, uint64_t off,
 			    struct bfs_chunk **ret_chunk,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* The print that a plan of the chunk at `off` would have: it tells chunks
- * apart by their first bytes. */
-enum bfs_err bfs_chunk_print(struct bfs_source *source, uint64_t off,
-			     uint64_t avail, uint64_t *ret_print,
-			     struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The fingerprint that a plan of the chunk at `off` would have: a hash of the
+ * chunk's first bytes as stored, never 0. */
+enum bfs_err bfs_chunk_fingerprint(struct bfs_source *source, uint64_t off,
+				   uint64_t avail, uint64_t *ret_fingerprint,
+				   struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* A plan for a chunk that is stored nowhere (special entries of an index).
  * kind: ZEROS, NAN or UNINIT; blocksize only shapes its blocks. */
@@ -135,17 +135,17 @@ struct bfs_scratch {
 	uint8_t *buf[2];		/* filter stages; n_bufs are there */
 	unsigned n_bufs;
 	size_t buf_len;
-	uint8_t *in;			/* for the caller: compressed bytes */
+	uint8_t *in;			/* the caller's: compressed bytes */
 	size_t in_len;
 };
 
 struct bfs_scratch *bfs_scratch_new(void);		/* NULL: no memory */
 void bfs_scratch_free(struct bfs_scratch *scratch);
-/* Makes both bufs and in at least so long; on NOMEM they may be gone. */
+/* Makes both bufs and `in` at least that long; after NOMEM they may be NULL. */
 enum bfs_err bfs_scratch_reserve(struct bfs_scratch *scratch, size_t buf_len,
 				 size_t in_len) BFS_MUST_CHECK;
-/* The same for `in`; and for as many bufs as the chunk's filters want, for
- * blocks of up to buf_len bytes: of large blocks each is a burden. */
+/* The same for `in` alone; and for as many bufs as the chunk's filters need
+ * (0, 1 or 2), for blocks of up to buf_len bytes. */
 enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *scratch, size_t in_len)
 	BFS_MUST_CHECK;
 enum bfs_err bfs_scratch_fit(struct bfs_scratch *scratch,

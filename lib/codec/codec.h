@@ -14,16 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the frame around a chunk knows and some codecs and filters need; a
+/* What the container around a chunk knows and some codecs and filters need; a
  * bare chunk has typesize 0 and ndim 0. */
 struct bfs_codec_env {
 	uint32_t typesize;		/* of the frame, bytes; 0 = none */
 	uint8_t ndim;			/* of the array; 0 = none */
 	int32_t blockshape[16];
-	uint8_t old_bitshuffle;		/* betas: the rule of versions 1, 2 */
+	uint8_t old_bitshuffle;		/* of betas: bitshuffle as in chunks of
+					 * versions 1 and 2 */
 };
 
-/* A dictionary made ready once per chunk by the codec, read-only then. */
+/* A dictionary that the codec prepared once for a chunk; read-only from then
+ * on. */
 struct bfs_codec_dict;
 
 struct bfs_codec_job {
@@ -89,7 +91,8 @@ const char *bfs_codec_code_name(unsigned code, char buf[24]);
  * buf. */
 const char *bfs_codec_format_name(unsigned format, unsigned id, char buf[24]);
 
-/* The states of one worker, one slot per row, made when first needed. */
+/* The codecs' states of one thread at a time, one for each row, made when first
+ * needed. */
 struct bfs_codec_states;
 struct bfs_codec_states *bfs_codec_states_new(void);	/* NULL: no memory */
 void bfs_codec_states_free(struct bfs_codec_states *states);
