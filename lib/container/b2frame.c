@@ -4,7 +4,7 @@
  * chunks, index chunk, trailer.
  *
  * Sections are checked one by one; what breaks one of them is blamed on the
- * frame and the others are served. See docs/formats/b2frame.md.
+ * container and the others are served. See docs/formats/b2frame.md.
  */
 #include "container/b2frame.h"
 
@@ -37,7 +37,8 @@ static bool probe(struct bfs_source *source, const uint8_t *head,
 {
 	(void)source;
 	(void)name;
-	/* 0x9a to 0x9d are early frames; whatever else is newer than us. */
+	/* 0x9a to 0x9d are early frames; all others but 0x9e are newer than
+	 * this code, and refused with that reason when they are opened. */
 	return head_len >= 10 && !memcmp(head + 1, "\xa8" "b2frame", 9) &&
 	       (head[0] < 0x9a || head[0] > 0x9d);
 }
@@ -226,8 +227,8 @@ static enum bfs_err open_trailer(struct bfs_container *f, struct header *h,
 	return bfs_metatable_parse(f, &section, 2, true, diag);
 }
 
-/* A frame without bytes has no index, whatever cbytes says of chunks that were
- * deleted. */
+/* A frame with nbytes 0 has no index. It may still have cbytes, from chunks
+ * that were deleted: those bytes must then reach the trailer. */
 static enum bfs_err check_empty(const struct bfs_container *f,
 				const struct header *h, struct bfs_diag *diag)
 {
@@ -270,7 +271,7 @@ static enum bfs_err open_sections(struct bfs_container *f, struct header *h,
 	enum bfs_err err;
 
 	check_length(f, h);
-	/* An array may be among what cannot be read. */
+	/* The metalayer of an array may be among those that cannot be read. */
 	err = open_metas(f, h, &why);
 	if (err != BFS_OK && !bfs_err_passes(err))
 		bfs_container_doubt(f, &why);

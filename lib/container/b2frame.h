@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* Fills f from f->source. What does not hold is blamed on the frame; fails
+/* Fills f from f->source. What does not hold is blamed on the container; fails
  * for lack of memory and for reads that fail. */
 enum bfs_err bfs_b2frame_open(struct bfs_container *f, bool sparse,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;

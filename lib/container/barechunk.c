@@ -3,9 +3,9 @@
  * barechunk.c - chunk files: one chunk is the whole file, or several follow
  * each other to its end.
  *
- * Chunks have no magic, so the whole test must pass: header, first block
- * start, codec of its time, and lengths that add up to the file's. See
- * docs/formats/barechunk.md.
+ * Chunks have no magic, so the whole test must pass: header, first entry of
+ * bstarts, a codec that existed in the chunk's version, and lengths that add up
+ * to the file's. See docs/formats/barechunk.md.
  */
 #include "container/chainend.h"
 #include "container/container.h"
@@ -18,7 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* More chunks in a row are nobody's file. */
+/* No writer makes a file of more chunks than this. */
 #define MAX_CHAIN (UINT32_C(1) << 22)
 
 static bool codec_fits_version(const struct bfs_chunk_head *h)
@@ -149,8 +149,8 @@ static void set_facts(struct bfs_container *f, const struct bfs_chunk_head *h)
 	f->has_defaults = true;
 }
 
-/* Bytes behind the last chunk: tolerated by the name, as long as they are
- * not chunks that were lost. */
+/* Bytes behind the last chunk: a file whose name says that it holds chunks may
+ * have some, unless they are chunks that can no longer be found. */
 static enum bfs_err check_left(struct bfs_container *f, uint64_t last,
 			       struct bfs_diag *diag)
 {

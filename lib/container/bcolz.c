@@ -36,7 +36,7 @@ struct column {
 	struct bfs_fd *data, *meta;	/* or NULL */
 };
 
-/* -1 where there is none; why, is noted. */
+/* -1 where there is none; the reason is counted (moment.h). */
 static int open_below(int dirfd, const char *name)
 {
 	int fd;
@@ -52,7 +52,7 @@ static int open_below(int dirfd, const char *name)
 	return fd;
 }
 
-/* Whether a regular file is there; why not, is noted. */
+/* Whether a regular file is there; errors are counted (moment.h). */
 static bool find_file(int dirfd, const char *name, struct stat *ret_st)
 {
 	if (bfs_source_avoids(dirfd, name))
@@ -213,7 +213,7 @@ static enum bfs_err size_row(const struct bfs_array_meta *a, int64_t nbytes,
 	return BFS_OK;
 }
 
-/* Chunks as far as their number tells: each then says how long it is. */
+/* The number of chunks; each chunk tells its own length. */
 static enum bfs_err count_chunks(struct bfs_container *f, int64_t chunklen,
 				 struct bfs_diag *why)
 {
@@ -329,7 +329,7 @@ static enum bfs_err open_column(struct bfs_container *f, const char *name,
 	if (!c->data || !c->meta)
 		return bfs_container_gone(mark, "the column is", diag);
 	err = open_meta(f, diag);
-	/* Whatever is wrong with them, the source is one of the side files. */
+	/* A container has a source, whatever is wrong with its files. */
 	if (err == BFS_OK && !f->source)
 		err = bfs_below_file(c->meta, "storage", &f->guard,
 				     &f->source, diag);

@@ -129,7 +129,7 @@ static enum bfs_err walk_chunks(struct bfs_container *f, uint64_t off,
 	return BFS_OK;
 }
 
-/* Takes what a walk found over into the frame. */
+/* Hands over to the container what a walk has found. */
 static void use_walk(struct bfs_container *f, struct walk *w)
 {
 	priv(f)->offs = w->offs;
@@ -166,7 +166,7 @@ static enum bfs_err open_by_walk(struct bfs_container *f, uint64_t off,
 		release_walk(&w);
 	else
 		use_walk(f, &w);
-	/* Where chunks are missing the joined bytes are not the file's. */
+	/* Where chunks are missing, the joined bytes would be wrong. */
 	f->nbytes_known = err == BFS_OK;
 	return BFS_OK;
 }
@@ -323,8 +323,8 @@ static enum bfs_err sum_chunks(struct bfs_container *f, uint64_t *starts,
 	return BFS_OK;
 }
 
-/* Bytes behind the last chunk are left from before an append, unless they are
- * a chunk that nobody counts. */
+/* Bytes behind the last chunk are left over from an append, unless they are a
+ * sound chunk that the header does not count: then it is damaged. */
 static enum bfs_err check_left(struct bfs_container *f, uint64_t end,
 			       struct bfs_diag *why)
 {

@@ -19,8 +19,8 @@ struct bfs_bloscpack {
 	uint64_t *offs;			/* found by walking, or NULL */
 };
 
-/* Reads the metadata section at `at`. Adds "metadata", sets frame->array for
- * NumPy arrays; what does not hold is blamed. *ret_end is where the section
+/* Reads the metadata section at `at`. Adds "metadata", sets container->array
+ * for NumPy arrays; what does not hold is blamed. *ret_end is where the section
  * ends. Fails where even that cannot be known. */
 enum bfs_err bfs_bloscpack_meta(struct bfs_container *container, uint64_t at,
 				uint64_t *ret_end,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chainend.c - the last block's streams must end where their chunk does, and
+ * chainend.c - the streams of the last block must end where the chunk does, and
  * what follows must not look like a chunk.
  *
- * Chunks have no checksum, so one wrong byte in a header is told by the
- * others, which are right.
+ * Chunks have no checksum. A header with one wrong byte is known by its other
+ * fields, which are still plausible.
  */
 #include "container/chainend.h"
 
@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-#define PIECE 1024		/* block starts read at once */
+#define PIECE 1024		/* entries of bstarts read at once */
 #define MAX_STREAMS 65536	/* of one block */
 
 /* Where the last block of the chunk begins, counted from the chunk. */
@@ -64,7 +64,7 @@ static enum bfs_err check_streams(struct bfs_source *source, uint64_t off,
 	return BFS_OK;
 }
 
-/* Signs of a chunk's header that are missing. */
+/* How many fields at p cannot be those of a chunk's header. */
 static unsigned count_missing(const uint8_t *p, uint64_t left)
 {
 	uint32_t header_len = (p[2] & 5) == 5 ? 32 : 16;

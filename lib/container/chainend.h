@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chainend.h - what lies behind a chain of chunks that does not reach the
- * end of its file: bytes of nobody, or more chunks.
+ * chainend.h - what lies behind a chain of chunks that ends before its file
+ * does: bytes that belong to no chunk, or chunks that were lost.
  */
 #ifndef BFS_CONTAINER_CHAINEND_H
 #define BFS_CONTAINER_CHAINEND_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * container.c - the table of containers, opening one, and what all frames
- * share: chunk sizes, joined offsets, metalayer lists.
+ * container.c - the table of formats, opening a container, and what all of them
+ * share: chunk sizes, joined offsets, lists of metalayers.
  */
 #include "container/container.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/call.h"
 #include "container/index.h"
@@ -30,7 +31,7 @@ const struct bfs_format *const bfs_formats[] = {
 };
 const size_t bfs_n_formats = BFS_ARRAY_LEN(bfs_formats);
 
-/* head holds BFS_CONTAINER_PROBE bytes. */
+/* head has room for BFS_CONTAINER_PROBE bytes. */
 static const struct bfs_format *find_row(struct bfs_source *source,
 					 const char *name, uint8_t *head,
 					 size_t *ret_len)
@@ -93,7 +94,7 @@ struct bfs_source *bfs_meta_source(const struct bfs_container *container,
 	return meta->source ? meta->source : container->source;
 }
 
-static struct bfs_container *new_frame(const struct bfs_format *ops)
+static struct bfs_container *new_container(const struct bfs_format *ops)
 {
 	struct bfs_container *container = bfs_zalloc(1, sizeof(*container));
 
@@ -107,7 +108,8 @@ static struct bfs_container *new_frame(const struct bfs_format *ops)
 	return container;
 }
 
-/* What was read of a source that changed meanwhile may be of two files. */
+/* Fails if the source changed meanwhile: what was read may then be half of the
+ * old file and half of the new one. */
 static enum bfs_err open_row(struct bfs_container *container, const char *name,
 			     struct bfs_diag *diag)
 {
@@ -131,7 +133,7 @@ static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	container = new_frame(ops);
+	container = new_container(ops);
 	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
@@ -191,7 +193,7 @@ static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	container = new_frame(ops);
+	container = new_container(ops);
 	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
@@ -217,7 +219,8 @@ enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,
 	BFS_TRY(bfs_source_sweep(source, &sweep, diag));
 	err = open_swept(sweep, name, ops, ret_container, diag);
 	if (err == BFS_OK) {
-		/* What of it the frame has kept goes on as the source. */
+		/* What the container has opened on the sweep reads through it
+		 * to the source from now on. */
 		bfs_source_sweep_end(sweep);
 		bfs_source_unref((*ret_container)->source);
 		(*ret_container)->source = bfs_source_ref(source);
@@ -329,6 +332,8 @@ enum bfs_err bfs_container_span(struct bfs_container *container, uint64_t n,
 {
 	if (n >= container->n_chunks)
 		return no_such_chunk(container, n, diag);
+	/* Stores without chunks have no such call. */
+	BFS_CHECK(container->ops->span);
 	BFS_TRY(bfs_call_check(diag));
 	return bfs_diag_chunk(
 		diag, container->ops->span(container, n, ret_span, diag), n);
@@ -377,8 +382,8 @@ enum bfs_err bfs_container_peek(struct bfs_container *container,
 	return err;
 }
 
-/* The decoded length that the header of a stored chunk tells. sweep: the
- * frame's only source, or NULL. */
+/* The decoded length that the header of a stored chunk tells. sweep: a sweep of
+ * the container's only source, or NULL. */
 static enum bfs_err peek_len(struct bfs_container *container,
 			     struct bfs_source *sweep,
 			     const struct bfs_span *span, uint32_t *ret_len,
@@ -392,9 +397,9 @@ static enum bfs_err peek_len(struct bfs_container *container,
 	return BFS_OK;
 }
 
-/* Sizes of all chunks where they vary, as running sums. One special chunk
- * has lost its size and gets what the others leave; several cannot be told
- * apart (docs/errata.md). */
+/* Sizes of all chunks where they vary, as running sums. The index has no size
+ * for a special chunk: a single one gets what the others leave of nbytes; of
+ * several the sizes cannot be known (docs/errata.md). */
 static enum bfs_err sum_sizes(struct bfs_container *container,
 			      struct bfs_source *sweep, uint64_t *starts,
 			      struct bfs_diag *diag)
@@ -440,7 +445,7 @@ static enum bfs_err sum_sizes(struct bfs_container *container,
 	return BFS_OK;
 }
 
-/* Headers lie in one file about in order, or in files of their own. */
+/* Headers that lie in one file, about in order, are read through a sweep. */
 static enum bfs_err sweep_sizes(struct bfs_container *container,
 				uint64_t *starts, struct bfs_diag *diag)
 {
@@ -454,8 +459,9 @@ static enum bfs_err sweep_sizes(struct bfs_container *container,
 	return err;
 }
 
-/* How many chunks are sized: as many as there is room for in the file, which
- * a few bytes of index can exceed by far, and some that share their place. */
+/* The most chunks that are sized one by one: as many as the file has room for,
+ * and some more, since entries may share a chunk. A few bytes of index can name
+ * far more than that. */
 static uint64_t most_sized(const struct bfs_container *container)
 {
 	if (container->ops->source)
@@ -571,6 +577,7 @@ enum bfs_err bfs_container_chunk_at(struct bfs_container *container,
 	const uint64_t *starts;
 	uint64_t lo = 0, hi = container->n_chunks;
 
+	BFS_ASSERT(container->nbytes_known);
 	if (off >= container->nbytes)
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
 				"byte %" PRIu64 " lies beyond the data", off);
@@ -620,7 +627,7 @@ enum bfs_err bfs_container_add_meta(struct bfs_meta **metas, size_t *n_metas,
 	size_t n = *n_metas;
 	struct bfs_meta *list = *metas;
 
-	/* Grown at powers of two. */
+	/* The list is full where n is 0 or a power of two. */
 	if ((n & (n - 1)) == 0) {
 		list = bfs_realloc(list, (n ? 2 * n : 1) * sizeof(*list));
 		if (!list)

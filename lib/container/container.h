@@ -31,7 +31,7 @@ struct bfs_container {
 	const struct bfs_format *ops;
 	struct bfs_source *source;	/* the container's own bytes */
 	struct bfs_fd *dir;		/* of a directory; else NULL */
-	int dirfd;			/* the same, while it is opened */
+	int dirfd;			/* the same, while opening; else -1 */
 	struct bfs_guard guard;		/* of a directory's files */
 	void *priv;			/* the row's own */
 	const char *format;		/* shown to users */
@@ -41,14 +41,14 @@ struct bfs_container {
 
 	uint64_t nbytes;		/* of all chunks, decoded */
 	bool nbytes_known;
-	uint64_t claim;			/* what headers say of nbytes, where it
-					 * is not known or in doubt; or 0 */
+	uint64_t claim;			/* nbytes as headers claim it, for sizes
+					 * where nbytes is not known; or 0 */
 	/* Length or order of the joined bytes are in doubt: chunks are served,
 	 * not what they make together. */
 	bool in_doubt;
 	struct bfs_diag doubt;		/* why, then */
 	uint64_t cbytes;		/* of the container */
-	uint64_t n_chunks;		/* that can be named */
+	uint64_t n_chunks;		/* chunks 0 ... n_chunks - 1 exist */
 	int64_t chunksize;		/* > 0 fixed; 0 variable; -1 none */
 	uint32_t blocksize;		/* 0 = not said */
 	uint32_t typesize;		/* >= 1 */
@@ -73,16 +73,18 @@ struct bfs_container {
 	size_t n_members;
 
 	enum bfs_kind kind;		/* kind.h */
-	bool no_blank;			/* zeros are chunks never written */
-	bool no_blocks;			/* nor may others be whole */
+	bool no_blank;			/* entries of zeros stand for chunks
+					 * that were never written */
+	bool no_blocks;			/* no chunk is known to be complete */
 	uint64_t n_fetched;		/* of a proxy: chunks written */
 
 	struct bfs_codec_env env;	/* handed to every chunk */
 	struct bfs_index *index;	/* chunk offsets, or NULL */
 	uint64_t data_off, data_len;	/* where stored chunks may lie */
 
-	/* Variable chunk sizes, found once when first needed. */
+	/* Guards all below, which is found once, when first needed. */
 	pthread_mutex_t sizes_lock;
+	/* Variable chunk sizes. */
 	uint64_t *starts;		/* n_chunks + 1, or NULL */
 	enum bfs_err starts_err;
 	struct bfs_diag starts_why;
@@ -102,9 +104,9 @@ const struct bfs_format *bfs_container_probe(struct bfs_source *source,
 bool bfs_container_is_short(struct bfs_source *source, const char *name);
 /* The row that takes this directory, or NULL. */
 const struct bfs_format *bfs_container_probe_dir(int dirfd);
-/* Tells how the frame's file or directory is opened again, whose descriptor
- * may be let go from then on; how->arg is taken over. False where there is
- * none (memory, a window of a file). Before the frame is shared. */
+/* Tells how the container's file or directory is opened again, whose descriptor
+ * may be let go from then on; how->arg is taken over. False where there is none
+ * (memory, a window of a file). Before the container is shared. */
 bool bfs_container_set_how(struct bfs_container *container,
 			   const struct bfs_fd_how *how);
 /* Whether its file or directory was removed while a descriptor holds it. */
@@ -138,12 +140,13 @@ void bfs_container_blame(struct bfs_container *container,
 
 /* The same, and puts the joined bytes in doubt: what is not told from a
  * shorter, longer or reordered container is an error and never those bytes.
- * While the frame is opened, before others see it. */
+ * While the container is opened, before others see it. */
 void bfs_container_doubt(struct bfs_container *container,
 			 const struct bfs_diag *why);
 
 /* What became of opening one section: an error of the moment is the caller's
- * failure (copied to diag), whatever else is wrong is blamed on the frame. */
+ * failure (copied to diag), whatever else is wrong is blamed on the
+ * container. */
 enum bfs_err bfs_container_settle(struct bfs_container *container,
 				  enum bfs_err err, const struct bfs_diag *why,
 				  struct bfs_diag *diag) BFS_MUST_CHECK;
@@ -177,11 +180,11 @@ enum bfs_err bfs_container_chunk_at(struct bfs_container *container,
 				    uint64_t off, uint64_t *ret_n,
 				    struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* A frame whose row set starts: where all chunks but a shorter last one are
- * equal it gets that chunksize, and starts go. */
+/* For a container whose row has set starts: where all chunks but a shorter last
+ * one are equal, sets that chunksize and gives up starts. */
 void bfs_container_note_sizes(struct bfs_container *container);
 
-/* Adds one metalayer of frame->source (copies the name); for rows. */
+/* Adds one metalayer of container->source (copies the name); for rows. */
 enum bfs_err bfs_container_add_meta(struct bfs_meta **metas, size_t *n_metas,
 				    const void *name, size_t name_len,
 				    uint64_t off, uint64_t len,

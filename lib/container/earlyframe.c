@@ -3,9 +3,9 @@
  * earlyframe.c - frames of the C-Blosc2 betas and of the snapshots between
  * them: headers of 10 to 13 elements.
  *
- * Told apart by the first byte alone (docs/formats/earlyframe.md). Chunks
- * and index are where they are today; there are no special entries, and the
- * trailer, if any, holds one chunk of user metadata.
+ * The first byte alone tells which one it is (docs/formats/earlyframe.md).
+ * Chunks and index are where they are today; there are no special entries, and
+ * the trailer, if any, holds one chunk of user metadata.
  */
 #include "container/container.h"
 
@@ -174,8 +174,8 @@ static enum bfs_err open_index(struct bfs_container *f, uint64_t *ret_end,
 	return BFS_OK;
 }
 
-/* The end of the frame tells where the trailer of the betas begins: some
- * left bytes between it and the index. */
+/* Where the trailer of the betas begins is told by its length at the end of the
+ * frame: some writers left unused bytes between index and trailer. */
 static void find_trailer(struct bfs_container *f, uint64_t frame_len,
 			 uint64_t *at)
 {
@@ -191,8 +191,8 @@ static void find_trailer(struct bfs_container *f, uint64_t frame_len,
 		*at = frame_len - len;
 }
 
-/* Directly behind the index: some never have a trailer, and in snapshots the
- * frame length does not count all of it. */
+/* Reads the trailer at `at`. Snapshots may have none, and their frame length
+ * does not count all of it. */
 static enum bfs_err open_usermeta(struct bfs_container *f,
 				  const struct generation *g, uint64_t at,
 				  struct bfs_diag *why)
@@ -210,7 +210,7 @@ static enum bfs_err open_usermeta(struct bfs_container *f,
 			bfs_fail(why, BFS_ERR_CORRUPT, at,
 				 "the trailer has wrong markers") : BFS_OK;
 	len = bfs_be32(head + 3);
-	/* Trailers of beta.2: before bitshuffle's new rule. */
+	/* Trailers of beta.2, which still had the old rule for bitshuffle. */
 	if (head[0] == 0x0d)
 		f->env.old_bitshuffle = 1;
 	if (len == 0)

@@ -22,7 +22,8 @@ static bool is_store(const struct bfs_container *f)
 	       bfs_meta_find(f->metas, f->n_metas, "b2tree");
 }
 
-/* A whole number; what no place can be is as good as any other such. */
+/* A whole number. One beyond int64_t becomes INT64_MAX, which is no place in
+ * any container either. */
 static bool take_whole(const struct bfs_value *v, int64_t *ret_number)
 {
 	if (!bfs_value_is(v, BFS_VALUE_INT) &&

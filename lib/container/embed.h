@@ -9,8 +9,8 @@
 #include "container/container.h"
 #include "base/err.h"
 
-/* Looks for the store's metalayers in an opened frame; if they are there,
- * fills frame->members and frame->tree. What does not hold is blamed. */
+/* Looks for the store's metalayers in an opened frame; if they are there, fills
+ * members and tree of the container. What does not hold is blamed. */
 enum bfs_err bfs_embed_open(struct bfs_container *container,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 

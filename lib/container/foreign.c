@@ -2,8 +2,8 @@
 /*
  * foreign.c - Zarr and N5, told by the files that their readers look for.
  *
- * The keys of an attributes.json are read in place: no tree is made of text
- * that nobody has checked. What is no JSON is nobody's store.
+ * The keys of an attributes.json are found by scanning its text, without
+ * parsing it whole. A file that is no JSON makes no store.
  */
 #include "container/foreign.h"
 

@@ -48,7 +48,7 @@ struct bfs_format {
 	const char *index_name, *index_else;
 	/* Of a directory: the files that it may consist of, up to a NULL. */
 	const struct bfs_dir_part *parts;
-	/* Fills frame (zeroed, source set; for a directory dirfd, and the
+	/* Fills container (zeroed, source set; for a directory dirfd, and the
 	 * row sets source). Damage is not a failure: it sets status and
 	 * why, and leaves what can be served. */
 	enum bfs_err (*open)(struct bfs_container *container, const char *name,
@@ -56,7 +56,7 @@ struct bfs_format {
 	/* Where chunk n (< n_chunks) lies. */
 	enum bfs_err (*span)(struct bfs_container *container, uint64_t n,
 			     struct bfs_span *ret_span, struct bfs_diag *diag);
-	/* The source of a stored chunk, referenced; NULL: frame->source. */
+	/* The source of a stored chunk, referenced; NULL: the container's. */
 	enum bfs_err (*source)(struct bfs_container *container,
 			       const struct bfs_span *span,
 			       struct bfs_source **ret_source,

@@ -29,10 +29,10 @@ enum bfs_err bfs_index_get(struct bfs_index *index, uint64_t n,
 			   int64_t *ret_entry,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* Entries from n on, as far as they are known at once: all equal (*ret_same:
- * the first 8 bytes of buf, and *ret_n may be any number), or *ret_n of them in
- * buf, little-endian. At least one and at most `most` (> 0), none beyond the
- * block of entry n. */
+/* Entries from n on, as many as can be had in one step: at least one, at most
+ * `most` (> 0), none beyond the block of entry n. They are in buf,
+ * little-endian; or, where *ret_same is set, all *ret_n of them are equal to
+ * the one entry in the first 8 bytes of buf, and *ret_n may be any number. */
 #define BFS_INDEX_WINDOW 4096
 enum bfs_err bfs_index_window(struct bfs_index *index, uint64_t n,
 			      uint64_t most, uint8_t *buf, uint64_t *ret_n,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kind.c - kinds by well-known metalayers (docs/formats/msgpack.md), recipes
- * and proxies by their chunks, too: a recipe is one only if no chunk holds
- * data.
+ * kind.c - kinds are told by well-known metalayers (docs/formats/msgpack.md). A
+ * recipe is one only if, besides, no chunk holds data; of a proxy the chunks
+ * that were fetched are counted.
  */
 #include "container/kind.h"
 
@@ -12,9 +12,10 @@
 
 #include <inttypes.h>
 
-/* Chunks that are counted; more of them are not told apart. */
+/* So many chunks are looked at; those behind them count as never written. */
 #define MAX_COUNTED (UINT64_C(1) << 20)
-/* Stored chunks whose headers may say that nothing is stored. */
+/* Of so many stored chunks the header is read, which may say that the chunk has
+ * no data; those behind them count as written. */
 #define MAX_PEEKED (UINT64_C(1) << 16)
 
 static bool has_meta(const struct bfs_container *f, const char *name)
@@ -27,8 +28,9 @@ static bool has_vlmeta(const struct bfs_container *f, const char *name)
 	return bfs_meta_find(f->vlmetas, f->n_vlmetas, name) != NULL;
 }
 
-/* python-blosc2 leaves either kind for chunks that it never wrote. Zeros that
- * were fetched look the same: rather an error than zeros that are none. */
+/* python-blosc2 leaves entries of either kind for chunks that it never wrote.
+ * Chunks of zeros that were fetched look the same. They are refused with the
+ * others: an error is better than zeros where the data are not zeros. */
 bool bfs_kind_is_blank(enum bfs_chunk_kind special)
 {
 	return special == BFS_CHUNK_UNINIT || special == BFS_CHUNK_ZEROS;
@@ -67,8 +69,8 @@ static enum bfs_err is_recipe(struct bfs_container *f, bool *ret_is,
 	return BFS_OK;
 }
 
-/* Where single blocks were fetched, a bitmap tells which; unless all of its
- * bits are set we cannot tell what a chunk holds. */
+/* Where single blocks were fetched, a bitmap in base64 tells which; unless all
+ * of its bits are set ('/' is 63) we cannot tell what a chunk holds. */
 static enum bfs_err blocks_are_whole(struct bfs_container *f, bool *ret_are,
 				     struct bfs_diag *diag)
 {

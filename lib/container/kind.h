@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kind.h - what an opened container is, beyond its format; and frames whose
- * chunks are not there: recipes of python-blosc2, and caches of other arrays.
+ * kind.h - what an opened container is, beyond its format; and frames without
+ * data in their chunks: recipes (lazy expressions) of python-blosc2, and
+ * proxies that hold those chunks of another array which were fetched.
  */
 #ifndef BFS_CONTAINER_KIND_H
 #define BFS_CONTAINER_KIND_H
@@ -25,9 +26,9 @@ enum bfs_kind {
 	BFS_KIND_PROXY,		/* what was fetched of another array */
 };
 
-/* Finds kind, no_blank and n_fetched of a frame whose row has opened it. Only
- * of recipes and proxies is the index looked at, and headers of chunks. Fails
- * with errors of the moment alone. */
+/* Finds kind, no_blank and n_fetched of a container that its row has opened.
+ * Index and headers of chunks are read of recipes and proxies only. Fails with
+ * errors of the moment alone. */
 enum bfs_err bfs_kind_find(struct bfs_container *container,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -140,8 +140,8 @@ void bfs_meta_check_linear(struct bfs_container *f)
 	a->present = len == f->nbytes;
 }
 
-/* (kind, shape, dtype), a tuple that became a plain list. What is something
- * else leaves the frame as it is. */
+/* The root is (kind, shape, dtype), a tuple that has become a plain list. Where
+ * it is anything else the container is left as it is. */
 static enum bfs_err take_tensor(struct bfs_container *f,
 				const struct bfs_value *root)
 {
@@ -178,8 +178,8 @@ enum bfs_err bfs_meta_tensor(struct bfs_container *f, struct bfs_diag *diag)
 
 	if (!m || f->array.present || f->array.dtype)
 		return BFS_OK;
-	/* Other programs may call a metalayer so: what is no tensor is left
-	 * alone. */
+	/* Other programs may use the name for metalayers of their own: what is
+	 * no tensor is left alone. */
 	err = bfs_meta_decode(f, m, &doc, NULL);
 	if (err == BFS_OK) {
 		err = take_tensor(f, bfs_document_root(doc));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * metajson.h - what a container needs to know from its own metadata, be it
- * MessagePack or JSON, as one kind of tree.
+ * metajson.h - metadata that decides how a container is shown, MessagePack or
+ * JSON, as a document of JSON values (json_read.h).
  */
 #ifndef BFS_CONTAINER_METAJSON_H
 #define BFS_CONTAINER_METAJSON_H
@@ -26,8 +26,8 @@ enum bfs_err bfs_meta_decode(struct bfs_container *container,
 bool bfs_meta_shape(const struct bfs_value *list,
 		    struct bfs_array_meta *array);
 
-/* Makes frame->array (linear, shape and dtype set) present if its items fill
- * nbytes exactly; typesize becomes their size. Else it stays absent. */
+/* Makes container->array (linear, shape and dtype set) present if its items
+ * fill nbytes exactly; typesize becomes their size. Else it stays absent. */
 void bfs_meta_check_linear(struct bfs_container *container);
 
 /* Looks for python-blosc2's __pack_tensor__: a plain tensor in the joined

@@ -88,7 +88,7 @@ enum bfs_err bfs_metatable_parse(struct bfs_container *container,
 	bfs_cursor_take(&c, at);
 	bfs_cursor_expect(&c, 0x93);
 	bfs_cursor_expect(&c, 0xcd);
-	bfs_cursor_be16(&c);	/* idx_size: says nothing we need */
+	bfs_cursor_be16(&c);	/* idx_size, not needed */
 	bfs_cursor_expect(&c, 0xde);
 	n = bfs_cursor_be16(&c);
 	if (c.failed)
@@ -112,7 +112,8 @@ enum bfs_err bfs_metatable_parse(struct bfs_container *container,
 			return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 					"no memory for metalayers");
 	}
-	/* Their number once more: a smaller one would hide the others. */
+	/* Their number stands here once more. Comparing the two finds a first
+	 * number that is too small and would hide metalayers. */
 	bfs_cursor_expect(&c, 0xdc);
 	if (bfs_cursor_be16(&c) != n || c.failed)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, s->off + at + 5,
@@ -192,11 +193,11 @@ static void take_first_caterva(struct bfs_cursor *c, struct bfs_array_meta *a)
 }
 
 /*
- * Whether it began as an array does: a list of 5 to 7 elements, version 0, the
- * number of dimensions, the list of as many, and in it 64-bit numbers (the
- * first Caterva: a list of 3, and no version). One of these signs may be
- * damaged; where more of them are missing, somebody else has a metalayer of
- * that name.
+ * Whether a metalayer begins as that of an array does: a list of 5 to 7
+ * elements, version 0, the number of dimensions, the list of as many, and in it
+ * 64-bit numbers (the first Caterva: a list of 3, and no version). One of these
+ * signs may be damaged; where more of them are missing, another program has
+ * used the name for something else.
  */
 static bool begins_as_array(const uint8_t *p, uint64_t len, bool first_caterva)
 {
@@ -257,8 +258,8 @@ static enum bfs_err parse_array(struct bfs_container *container,
 	return BFS_OK;
 }
 
-/* What is neither MessagePack nor text is nobody's metadata either: an array's
- * that was overwritten. */
+/* Whether it is neither MessagePack nor text. Then no other program has written
+ * it: it is the metalayer of an array that was overwritten. */
 static enum bfs_err is_garbage(const uint8_t *p, size_t len, bool *ret_is)
 {
 	size_t taken = 0, i;
@@ -273,7 +274,8 @@ static enum bfs_err is_garbage(const uint8_t *p, size_t len, bool *ret_is)
 	return BFS_OK;
 }
 
-/* Reads the metalayer whole; one that looks like an array's counts. */
+/* Reads the metalayer whole. *ret_counts: it is that of an array, damaged or
+ * not. */
 static enum bfs_err try_array(struct bfs_container *container,
 			      const struct bfs_meta *m, bool *ret_counts,
 			      struct bfs_diag *diag)
@@ -310,7 +312,8 @@ static bool is_misnamed(const struct bfs_meta *m)
 	return false;
 }
 
-/* A damaged name would turn an array into a frame of other bytes. */
+/* Where the name of an array's metalayer is damaged, data.bin would be the
+ * joined chunks instead of the array: the container is put in doubt. */
 static enum bfs_err doubt_misnamed(struct bfs_container *container,
 				   struct bfs_diag *diag)
 {

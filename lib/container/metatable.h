@@ -23,7 +23,7 @@ struct bfs_section {
 };
 
 /* Parses the table that begins with 0x93 at `at` of the section and adds its
- * entries. An entry that does not hold is left out and blamed on the frame;
+ * entries. An entry that does not hold is left out and blamed on the container;
  * a table that does not hold is the error. */
 enum bfs_err bfs_metatable_parse(struct bfs_container *container,
 				 const struct bfs_section *section, size_t at,
@@ -31,7 +31,8 @@ enum bfs_err bfs_metatable_parse(struct bfs_container *container,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Looks for b2nd or caterva among the fixed metalayers and fills
- * frame->array. One that does not hold is blamed on the frame. NOMEM only. */
+ * container->array. One that does not hold is blamed on the container. Fails
+ * with errors of the moment alone. */
 enum bfs_err bfs_metatable_array(struct bfs_container *container,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 

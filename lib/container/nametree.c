@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nametree.c - builds the tree of a store's names.
+ * nametree.c - builds the name tree of a store.
  *
- * Nodes are first made in the order of the paths, found again by a hash of
- * (parent, name) that nobody can aim at; then sorted, so that siblings lie
- * side by side.
+ * Nodes are first made in the order of the paths and found again by a hash of
+ * (parent, name), seeded so that no file can be made to collide; then sorted,
+ * so that siblings lie side by side.
  */
 #include "container/nametree.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -63,7 +64,7 @@ struct builder {
 	uint64_t seed;
 };
 
-/* The same in every run: it shows in names that are cut. */
+/* The same in every run, since it is part of the names that cut_name makes. */
 static uint32_t hash_name(uint32_t parent, const char *name)
 {
 	uint32_t h = parent * 2654435761u + 5381;
@@ -73,7 +74,7 @@ static uint32_t hash_name(uint32_t parent, const char *name)
 	return h ^ h >> 15;
 }
 
-/* Another in every run, so that no file can hold names that all collide. */
+/* Seeded anew in every run, so that no file can hold names that all collide. */
 static uint32_t hash_slot(const struct builder *b, uint32_t parent,
 			  const char *name)
 {
@@ -158,7 +159,8 @@ static enum bfs_err add_node(struct builder *b, uint32_t parent, char *name,
 	return BFS_OK;
 }
 
-/* A name that no directory can hold is cut; a hash keeps it apart. */
+/* Cuts a name that is too long for a file name; a hash of the whole name behind
+ * the rest tells it from others. */
 static void cut_name(char *text)
 {
 	uint32_t hash = hash_name(0, text);
@@ -287,6 +289,8 @@ static enum bfs_err sort_nodes(struct builder *b, struct bfs_nametree *tree)
 		struct bfs_name_node *node = &tree->nodes[i], *parent;
 
 		node->parent = moved[node->parent];
+		/* Sorted, a parent comes before its children. */
+		BFS_CHECK(node->parent < i);
 		parent = &tree->nodes[node->parent];
 		if (parent->n_children++ == 0)
 			parent->first = i;
@@ -333,7 +337,7 @@ enum bfs_err bfs_nametree_build(const struct bfs_path *paths, size_t n,
 
 	if (!tree)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	/* Without random bytes, where the tree lies will do. */
+	/* Where random bytes cannot be had, the address of the tree will do. */
 	if (getrandom(&b.seed, sizeof(b.seed), GRND_NONBLOCK) < 0)
 		b.seed = (uintptr_t)tree;
 	err = build(&b, paths, n, tree);

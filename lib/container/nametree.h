@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nametree.h - paths of a store's members as a tree of file names: every
- * component escaped, no two names equal in one directory.
+ * nametree.h - the name tree of a store: paths of its members as file names,
+ * every component escaped, no two names equal in one directory.
  *
  * Immutable once built. Children of a node lie side by side, sorted by name,
  * so that a directory lists in constant time per entry.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * openfiles.c - chunk files opened lately, replaced in turn. Opening and
- * closing happen outside the lock.
+ * openfiles.c - the chunk files that were opened last; a new one replaces the
+ * oldest. Files are opened and closed outside the lock.
  */
 #include "container/openfiles.h"
 

@@ -13,11 +13,10 @@
 
 #define BFS_OPENFILES 8
 
-/* The lock guards all of it. */
 struct bfs_openfiles {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;		/* guards all below */
 	const struct bfs_guard *guard;	/* constant */
-	unsigned next;			/* to be replaced */
+	unsigned next;			/* the slot to be replaced next */
 	struct {
 		uint64_t number;
 		struct bfs_source *source;	/* NULL: free */

@@ -178,8 +178,8 @@ static enum bfs_err collect_tiles(struct bfs_container *f, const uint8_t *head,
 	return BFS_OK;
 }
 
-/* What the recognised file must also be; the chunks that hold are served
- * whatever comes out. */
+/* What else must hold of a file that was recognised. Chunks that are sound are
+ * served, whatever the answer. */
 static enum bfs_err check_state(struct bfs_container *f, const uint8_t *head,
 				struct bfs_diag *why)
 {
@@ -392,7 +392,8 @@ static enum bfs_err fill_block(struct bfs_container *f,
 	}
 	err = len == 0 ? BFS_OK : bfs_source_read(f->source, p->filters + at,
 						  scratch->in, len, diag);
-	/* It is added to blocks whose own bytes were checked before. */
+	/* The caller has checked the source for its own block; what was read of
+	 * the reference must be of the same file. */
 	if (err == BFS_OK)
 		err = bfs_source_check(f->source, diag);
 	if (err == BFS_OK)

@@ -22,7 +22,7 @@ struct bfs_span {
 					 * stored; BLOCKS: read its header */
 	uint64_t file;			/* its number, where chunks are files
 					 * of their own */
-	uint64_t off;			/* in the frame or in that file */
+	uint64_t off;			/* in the container or in that file */
 	uint64_t avail;			/* bytes it may take at most */
 	uint32_t nbytes;		/* as the container says; UINT32_MAX:
 					 * only the chunk's header knows */
@@ -31,7 +31,7 @@ struct bfs_span {
 /* A metalayer: raw bytes at off, or (variable-length ones always) a Blosc
  * chunk at off. */
 struct bfs_meta {
-	struct bfs_source *source;	/* owned; NULL: frame->source */
+	struct bfs_source *source;	/* owned; NULL: the container's */
 	char *name;			/* name_len bytes and a NUL behind */
 	size_t name_len;
 	uint64_t off;
@@ -49,7 +49,7 @@ struct bfs_array_meta {
 	int32_t blockshape[BFS_MAX_DIM];
 	char *dtype;			/* as stored, NUL-terminated, or NULL */
 	size_t dtype_len;
-	bool legacy;			/* Caterva: blocks may not be told */
+	bool legacy;			/* Caterva: blockshape may be missing */
 	bool fortran;			/* bytes are in order F (Bloscpack) */
 	bool linear;			/* chunks joined are the array itself */
 };
@@ -59,7 +59,7 @@ struct bfs_array_meta {
 struct bfs_member {
 	uint64_t off, len;
 	bool decoded;
-	_Atomic uint8_t looked;		/* the view's own: what it is */
+	_Atomic uint8_t looked;		/* for views: what was found there */
 	enum bfs_err err;		/* why it cannot be served */
 	struct bfs_diag why;
 };

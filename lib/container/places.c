@@ -2,10 +2,10 @@
 /*
  * places.c - places of all stored chunks, sorted and compared.
  *
- * Several entries that name one chunk are legal, and so are bytes that no
- * entry names. Both at once are damage, and so is one entry among others that
- * names another one's chunk: a changed entry looks so. A file of a sparse frame
- * holds the chunk of one entry.
+ * Several entries that name one chunk are legal, and so are bytes that no entry
+ * names. Both at once are damage, and so is a single pair of entries that name
+ * one chunk: that is what an entry with a changed byte looks like. In a sparse
+ * frame no two entries may name one file.
  */
 #include "container/places.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * places.h - whether the index of a frame names each chunk in its place: an
- * entry that names another one's chunk makes the joined bytes others.
+ * places.h - whether each entry of a frame's index names a chunk of its own: a
+ * damaged entry that names the chunk of another one makes wrong joined bytes.
  */
 #ifndef BFS_CONTAINER_PLACES_H
 #define BFS_CONTAINER_PLACES_H

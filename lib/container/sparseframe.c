@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #define INDEX_NAME "chunks.b2frame"
+
 static bool probe_dir(int dirfd)
 {
 	static const uint8_t magic[] = "\xa8" "b2frame";

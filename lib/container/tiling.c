@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tiling.c - pieces sorted by place, unless they came so.
+ * tiling.c - pieces are sorted by place, unless they came in order.
  */
 #include "container/tiling.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -31,10 +32,10 @@ void bfs_tiling_release(struct bfs_tiling *t)
 
 void bfs_tiling_add(struct bfs_tiling *t, uint64_t off, uint64_t end)
 {
+	BFS_CHECK(t->n < t->max);
 	t->ordered &= off == t->end;
 	t->end = bfs_max(t->end, end);
-	if (t->n < t->max)
-		t->tiles[t->n++] = (struct bfs_tile){ off, end };
+	t->tiles[t->n++] = (struct bfs_tile){ off, end };
 }
 
 static int compare_tiles(const void *a, const void *b)

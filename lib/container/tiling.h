@@ -16,11 +16,12 @@ struct bfs_tile {
 	uint64_t off, end;
 };
 
-/* begin and end are the caller's: where the first piece should begin. */
+/* The caller sets begin and end to where the first piece should begin. */
 struct bfs_tiling {
-	uint64_t begin, end;		/* end: of the piece farthest behind */
+	uint64_t begin;
+	uint64_t end;			/* the farthest end of a piece so far */
 	bool ordered;
-	struct bfs_tile *tiles;		/* of max, n are there */
+	struct bfs_tile *tiles;		/* n are set, max fit */
 	uint64_t n, max;
 };
 
@@ -29,7 +30,7 @@ enum bfs_err bfs_tiling_init(struct bfs_tiling *tiling, uint64_t max,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_tiling_release(struct bfs_tiling *tiling);
 
-/* Adds [off, end); at most max of them. */
+/* Adds a piece [off, end); at most max pieces. */
 void bfs_tiling_add(struct bfs_tiling *tiling, uint64_t off, uint64_t end);
 
 /* CORRUPT with the first place that is covered twice or not at all. Once,

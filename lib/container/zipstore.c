@@ -256,8 +256,9 @@ static int compare_members(const void *pa, const void *pb)
 	return a->off < b->off ? -1 : a->off > b->off;
 }
 
-/* Members that share bytes are a trick; none of the two is served. Each is
- * held against the one before it that reaches farthest. */
+/* No writer makes members that share bytes (a ZIP bomb does): neither of the
+ * two is served. Each member is compared with that one before it which reaches
+ * farthest. */
 static enum bfs_err refuse_overlaps(struct bfs_container *f,
 				    struct bfs_diag *diag)
 {
@@ -289,7 +290,7 @@ static enum bfs_err refuse_overlaps(struct bfs_container *f,
 	return BFS_OK;
 }
 
-/* Bytes of the directory stay until the names are taken from it. */
+/* Takes members and names from the central directory in buf. */
 static enum bfs_err read_entries(struct bfs_container *f, const uint8_t *buf,
 				 const struct directory *d,
 				 struct bfs_diag *diag)
