@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A growing array of fields; in a dict its columns come one by one. */
+/* A growing array of fields. In the dict form one property of all fields is
+ * read after the other. */
 struct fields {
 	struct bfs_dtype_field *at;
 	size_t n, cap;
@@ -79,7 +80,7 @@ static bool is_size(char kind, uint64_t n)
 	}
 }
 
-/* Where the order of bytes means nothing it is '|', and native is little. */
+/* '|' where the order of bytes means nothing; native order is little-endian. */
 static char find_order(char order, const struct bfs_dtype *type)
 {
 	if (strchr("bSVO", type->kind) ||
@@ -88,7 +89,7 @@ static char find_order(char order, const struct bfs_dtype *type)
 	return order == '>' ? '>' : '<';
 }
 
-/* What a C compiler for x86-64 asks for, as NumPy does. */
+/* The alignment that C has on x86-64, which NumPy uses. */
 static unsigned find_align(const struct bfs_dtype *type)
 {
 	uint64_t size = type->unit_size / (type->kind == 'c' ? 2 : 1);
@@ -136,7 +137,8 @@ static enum bfs_err scan_kind(struct bfs_dt *ps, const char *text, size_t len,
 	return BFS_OK;
 }
 
-/* The whole of text is a simple type. Leaves *type for failures. */
+/* Parses text, all of which must be one simple type. After a failure *type may
+ * be set in part. */
 static enum bfs_err scan_simple(struct bfs_dt *ps, const char *text, size_t len,
 				struct bfs_dtype *type)
 {
@@ -209,7 +211,7 @@ static enum bfs_err parse_dims(struct bfs_dt *ps, uint64_t *ret_dims,
 	return BFS_OK;
 }
 
-/* Makes type an array of what it was, these dims outside of its own. */
+/* Makes type an array of what it was: these dims come before its own. */
 static enum bfs_err add_dims(struct bfs_dt *ps, const uint64_t *dims,
 			     unsigned n, struct bfs_dtype *type)
 {
@@ -257,7 +259,7 @@ static enum bfs_err parse_tuple(struct bfs_dt *ps, struct bfs_dtype *ret_type)
 	if (is_record && (!bfs_dt_take(ps, ',') ||
 			  !strchr("[{", bfs_dt_peek(ps))))
 		return bfs_dt_refuse(ps, "a record has no fields");
-	/* Alignment does not reach into a record, nor does one ask for it. */
+	/* Alignment does not reach into a record, and a record needs none. */
 	ps->align = align && !is_record;
 	err = parse_type(ps, &type);
 	ps->align = align;
@@ -346,7 +348,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return bfs_div_up(v, to) * to;
 }
 
-/* What the fields ask for together. */
+/* The alignment that a struct of these fields has. */
 static unsigned join_aligns(const struct bfs_dt *ps,
 			    const struct fields *fields)
 {
@@ -607,11 +609,11 @@ static enum bfs_err parse_entries(struct bfs_dt *ps, bool *ret_aligned,
 }
 
 /*
- * Pos is behind the brace. 'aligned' is said last, but holds for the formats
- * too, with all that is nested in them (as NumPy reads it): where it is True
- * they are read again. Records forget about it, so that dicts and records in
- * turn would be read twice as often at every level: what is read again is
- * bounded.
+ * Pos is behind the brace. 'aligned' comes last in the text, but holds for the
+ * formats before it, too, and for all that is nested in them (as in NumPy). So
+ * where it is True the dict is parsed again. Inside a record alignment is off
+ * again, so each level of dicts and records in turn doubles the work: the bytes
+ * that are parsed again are bounded.
  */
 static enum bfs_err parse_dict(struct bfs_dt *ps, struct bfs_dtype *ret_type)
 {

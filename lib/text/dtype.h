@@ -52,21 +52,22 @@ enum bfs_err bfs_dtype_has_object(const char *text, size_t len,
 				  bool *ret_has) BFS_MUST_CHECK;
 
 /* What the items of an array of n_dims dimensions are shown as: the dtype of
- * the text (release it), or '|V<typesize>' where that is NULL, unparsable, of
- * another item size, or cannot be said in order F. *fortran goes where order
- * C says the same. UNSUPPORTED for Python objects and items without bytes. */
+ * the text (release it), or '|V<typesize>' where the text is NULL, no dtype, of
+ * another item size, or cannot be expressed in order F. *fortran is cleared
+ * where order C means the same. UNSUPPORTED for Python objects and items
+ * without bytes. */
 enum bfs_err bfs_dtype_of_items(const char *text, size_t len,
 				uint64_t typesize, unsigned n_dims,
 				bool *fortran, struct bfs_dtype *ret_dtype,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
-/* Whether a list of fields can say it: ascending, without overlap. */
+/* Whether a list of fields can express it: ascending, without overlap. */
 bool bfs_dtype_is_listable(const struct bfs_dtype *dtype);
 
 /* The value of 'descr' in a .npy header, as Python text (bfs_free). A dtype
  * whose fields overlap or run backwards becomes '|V<itemsize>'. The dims of
- * an outermost sub-array are left out: they belong to the shape. *ret_wide
- * is 0 for ASCII or Latin-1 text, 1 when names need UTF-8 (version 3.0). The
- * bytes handed over are UTF-8 either way. */
+ * an outermost sub-array are left out: they belong to the shape. *ret_wide:
+ * names need more than Latin-1, so the header must be of version 3.0. The bytes
+ * handed over are UTF-8 either way. */
 enum bfs_err bfs_dtype_descr(const struct bfs_dtype *dtype, char **ret_text,
 			     bool *ret_wide) BFS_MUST_CHECK;
 

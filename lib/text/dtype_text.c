@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtype_text.c - the words of a dtype: numbers, punctuation and strings with
+ * dtype_text.c - the tokens of a dtype: numbers, punctuation and strings with
  * Python's escapes.
  *
  * Bytes that nobody has checked come in; strings go out as valid UTF-8
@@ -173,8 +173,9 @@ static void add_utf8(struct bfs_dt_lit *lit, uint32_t v)
 	lit->len = (size_t)(to - lit->text);
 }
 
-/* One escape, pos behind its backslash. What is unknown keeps its backslash,
- * as in Python, but for JSON's slash. Never longer than the escape itself. */
+/* One escape; pos is behind its backslash. An unknown one keeps its backslash,
+ * as in Python, except \/ of JSON. What comes out is never longer than the
+ * escape itself. */
 static bool undo_escape(struct bfs_dt *ps, struct bfs_dt_lit *lit)
 {
 	static const char from[] = "\\'\"/abfnrtv";

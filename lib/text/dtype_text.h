@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtype_text.h - the words that a dtype's text is made of. For dtype.c alone.
+ * dtype_text.h - the tokens of a dtype's text. For dtype.c alone.
  */
 #ifndef BFS_TEXT_DTYPE_TEXT_H
 #define BFS_TEXT_DTYPE_TEXT_H
@@ -32,14 +32,14 @@ struct bfs_dt_lit {
 	size_t len;
 };
 
-/* UNSUPPORTED, CORRUPT and NOMEM at the present place. */
+/* Return UNSUPPORTED, CORRUPT and NOMEM, with the present place. */
 enum bfs_err bfs_dt_refuse(const struct bfs_dt *ps, const char *what);
 enum bfs_err bfs_dt_break(const struct bfs_dt *ps, const char *what);
 enum bfs_err bfs_dt_no_memory(const struct bfs_dt *ps);
 
 /* The next character that is no space, or NUL at the end. */
 char bfs_dt_peek(struct bfs_dt *ps);
-/* Each takes what is wanted if it comes next, spaces before it aside. */
+/* Each skips spaces and takes what is wanted if it comes next. */
 bool bfs_dt_take(struct bfs_dt *ps, char want);
 bool bfs_dt_take_word(struct bfs_dt *ps, const char *word);
 

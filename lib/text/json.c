@@ -8,6 +8,7 @@
  */
 #include "text/json.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -34,6 +35,7 @@ static bool reserve(struct bfs_json *json, size_t more)
 
 	if (json->err != BFS_OK)
 		return false;
+	BFS_CHECK(json->len <= json->max_len);
 	if (more > json->max_len - json->len) {
 		set_err(json, BFS_ERR_LIMIT);
 		return false;
@@ -87,6 +89,7 @@ static void put_separator(struct bfs_json *json)
 {
 	unsigned top = json->depth - 1;
 
+	BFS_CHECK(json->depth > 0);
 	if (json->filled[top])
 		put_text(json, json->is_inline[top] ? ", " : ",");
 	json->filled[top] = 1;
@@ -123,7 +126,7 @@ static void open_level(struct bfs_json *json, bool is_array, bool is_inline)
 		return;
 	}
 	put_text(json, is_array ? "[" : "{");
-	/* What is inside a line stays inside it. */
+	/* Whatever is inside an inline array is inline, too. */
 	json->is_inline[depth] =
 		is_inline || (depth && json->is_inline[depth - 1]);
 	json->is_array[depth] = is_array;
@@ -403,7 +406,7 @@ void bfs_json_double(struct bfs_json *json, double v)
 			break;
 	}
 	fix_point(text);
-	/* A reader should see that it was no integer. */
+	/* So that a reader does not take it for an integer. */
 	if (!strpbrk(text, ".e"))
 		strcat(text, ".0");
 	put_word(json, text);

@@ -30,7 +30,7 @@ struct bfs_json {
 	uint8_t is_inline[BFS_JSON_DEPTH];
 	uint8_t filled[BFS_JSON_DEPTH];
 	bool after_key;
-	bool ascii;		/* \uXXXX for all beyond; set after init */
+	bool ascii;		/* all else as \uXXXX; set it after init */
 };
 
 /* max_len 0: 64 MiB. */
@@ -62,8 +62,9 @@ void bfs_json_base64_text(struct bfs_json *json, const void *p, size_t len);
 /* Whether all of text is valid UTF-8. */
 bool bfs_json_is_utf8(const void *text, size_t len) BFS_MUST_CHECK;
 
-/* Writes JSON from a file as a value; what is no JSON as {"base64"}. Keys in
- * `redact` (NULL-terminated list, may be NULL) lose their value. */
+/* Writes JSON from a file as a value; text that is no JSON as {"base64"}. The
+ * values of keys in `redact` (NULL-terminated list, may be NULL) become
+ * "(redacted)". */
 enum bfs_err bfs_json_embed(const void *text, size_t len,
 			    const char *const *redact,
 			    struct bfs_json *json) BFS_MUST_CHECK;

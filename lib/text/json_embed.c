@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json_embed.c - JSON from a file as a value of our own JSON: taken apart, and
+ * json_embed.c - JSON from a file as a value of our own JSON: parsed, and
  * written anew by the strict writer.
  */
 #include "text/json.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json_read.c - JSON taken apart.
+ * json_read.c - the parser of JSON.
  *
- * Strings are decoded where they lie, in a copy: none becomes longer by it,
- * and its NUL stands where the quote was. A second copy stays as the text
- * was. Each value but the first stands behind a comma or a bracket, which
- * says how many there can be.
+ * Strings are decoded in place, in a copy of the text: none becomes longer by
+ * it, and its NUL takes the place of the closing quote. A second copy stays as
+ * the text was. Each value but the first follows a comma or a bracket, so
+ * counting those bounds the number of values.
  */
 #include "text/json_read.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A map of two characters must not become gigabytes. */
+/* A value takes far more memory than the two characters that make one. */
 #define MAX_VALUES (((size_t)64 << 20) / sizeof(struct bfs_value))
 
 struct bfs_document {
@@ -100,7 +101,7 @@ static bool take_hex(struct parser *p, uint32_t *ret_unit)
 	return true;
 }
 
-/* Half of a pair alone is no character. */
+/* Half of a surrogate pair alone becomes U+FFFD. */
 static bool take_unicode(struct parser *p, uint32_t *ret_code)
 {
 	uint32_t high, low;
@@ -186,6 +187,8 @@ static enum bfs_err take_string(struct parser *p, const char **ret_text,
 		else
 			*to++ = c;
 	}
+	/* Decoding never overtakes reading, so the NUL is inside the copy. */
+	BFS_CHECK(to < p->doc->copy + p->at);
 	*to = '\0';
 	*ret_text = start;
 	*ret_len = (size_t)(to - start);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json_read.h - JSON taken apart, as Python writes it: NaN, Infinity and
- * -Infinity are numbers. A text within the limits of depth and size costs
- * two allocations, made before anything is looked at closely: it fails for
- * want of memory, or not at all.
+ * json_read.h - a parser of JSON as Python writes it: NaN, Infinity and
+ * -Infinity are numbers. Both allocations that a text within the limits of
+ * depth and size needs are made before it is parsed.
  */
 #ifndef BFS_TEXT_JSON_READ_H
 #define BFS_TEXT_JSON_READ_H
@@ -14,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BFS_JSON_MAX_DEPTH 32		/* of containers in containers */
+#define BFS_JSON_MAX_DEPTH 32		/* of arrays and objects */
 #define BFS_JSON_MAX_LEN ((size_t)64 << 20)
 
 enum bfs_value_kind {
 	BFS_VALUE_NULL,
 	BFS_VALUE_BOOL,
 	BFS_VALUE_INT,		/* fits an int64_t */
-	BFS_VALUE_UINT,		/* does not, but a uint64_t */
+	BFS_VALUE_UINT,		/* fits a uint64_t only */
 	BFS_VALUE_DOUBLE,	/* all other numbers */
 	BFS_VALUE_STRING,
 	BFS_VALUE_ARRAY,
@@ -40,8 +39,8 @@ struct bfs_value {
 		uint64_t u;
 		double d;
 		struct {
-			const char *text;	/* UTF-8 as far as the text was,
-						 * and a NUL behind */
+			const char *text;	/* escapes undone; ends in NUL.
+						 * Not checked to be UTF-8 */
 			size_t len;
 		} s;
 		const struct bfs_value *first;
@@ -49,7 +48,7 @@ struct bfs_value {
 	const char *key;		/* of a member; as a string */
 	size_t key_len;
 	const struct bfs_value *next;
-	const char *raw;		/* as it stands in the text */
+	const char *raw;		/* the value as it is in the text */
 	size_t raw_len;
 };
 

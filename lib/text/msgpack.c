@@ -2,13 +2,14 @@
 /*
  * msgpack.c - the bounded walk over MessagePack, and its way to JSON.
  *
- * Bytes nobody has checked come in. The walk reads every head once, follows
- * no recursion and allocates nothing; only bytes that passed are unpacked by
- * msgpack-c, whose memory is then bounded by the count of nodes. A map that
- * hides in an extension is walked against what is left of the same limits.
+ * Bytes that nobody has checked come in. The walk reads every head once,
+ * without recursion or allocation; only bytes that passed are unpacked by
+ * msgpack-c, whose memory is then bounded by the number of nodes. A map inside
+ * an extension is walked with what is left of the same limits.
  */
 #include "text/msgpack.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -46,7 +47,7 @@ static uint64_t read_be(struct bfs_cursor *c, unsigned width)
 	}
 }
 
-/* Heads from 0xc0 to 0xdf. False for the one that means nothing. */
+/* Heads from 0xc0 to 0xdf. False for 0xc1, which has no meaning. */
 static bool read_long_head(struct bfs_cursor *c, uint8_t tag, struct head *h)
 {
 	unsigned low = tag & 3;
@@ -135,6 +136,7 @@ static enum bfs_err walk_value(const void *buf, size_t len, unsigned max_depth,
 				return bfs_fail(diag, BFS_ERR_LIMIT, at,
 						"msgpack nested deeper than %u",
 						BFS_MSGPACK_DEPTH);
+			BFS_CHECK(depth < BFS_MSGPACK_DEPTH);
 			todo[++depth] = h.n_items;
 		}
 		(void)bfs_cursor_take(&c, h.skip);
@@ -153,11 +155,11 @@ struct render {
 	struct bfs_json *json;
 	const char *const *redact;
 	uint64_t nodes_left;
-	bool in_key;		/* writing the text of a key that is no text */
+	bool in_key;		/* writing JSON that becomes a key */
 	enum bfs_err err;
 };
 
-/* A key's text; owned is what to free, or NULL where text is the input's. */
+/* A key's text. owned: to be freed; NULL where text points into the input. */
 struct key {
 	const char *text;
 	size_t len;
@@ -253,7 +255,8 @@ static bool make_key(struct render *r, const msgpack_object *obj,
 		ret_key->len = obj->via.str.size;
 		return true;
 	}
-	/* A key inside a key would grow by its escapes at every level. */
+	/* A key inside a key is only named by its type: escaping it again at
+	 * every level would make it grow without bound. */
 	if (r->in_key) {
 		ret_key->text = name_type(obj->type);
 		ret_key->len = strlen(ret_key->text);
@@ -279,7 +282,7 @@ static int compare_keys(const void *pa, const void *pb)
 	return order ? order : (a > b) - (a < b);
 }
 
-/* Whether a key of its own reads "text~n". */
+/* Whether "text~n", text being that of key, is a key of the map already. */
 static bool has_suffixed(struct key *const *sorted, size_t n_keys,
 			 const struct key *key, unsigned n)
 {
@@ -389,7 +392,7 @@ static void render_map(struct render *r, const msgpack_object_map *map,
 	bfs_json_object(r->json);
 	keys = collect_keys(r, map, depth);
 	for (i = 0; keys && i < map->size; i++) {
-		/* What failed further down may have left a key alone. */
+		/* After a failure further down a key may have no value yet. */
 		if (r->err != BFS_OK || !write_key(r, &keys[i]))
 			break;
 		if (is_redacted(r, &map->ptr[i].key))
@@ -539,7 +542,7 @@ enum bfs_err bfs_msgpack_to_json(const void *buf, size_t len,
 	if (!is_one_value(&r, buf, len, 0) ||
 	    !render_bytes(&r, buf, len, 0))
 		bfs_json_base64(json, buf, len);
-	/* Nobody may go on with a text that lacks its end. */
+	/* The writer must not go on: a value may lack its end. */
 	if (r.err != BFS_OK)
 		json->err = r.err;
 	return json->err;

@@ -26,8 +26,8 @@ enum bfs_err bfs_msgpack_walk(const void *buf, size_t len, size_t *ret_len,
 /* Writes exactly one value as JSON (docs/formats/msgpack.md: bin as
  * {"base64"}, ext as {"ext", "base64"}, tuples plain, keys as text). Content
  * that is not exactly one complete value is written as {"base64"}; that is
- * success. Keys in `redact` (NULL-terminated list, may be NULL) lose their
- * value at any depth. */
+ * success. The values of keys in `redact` (NULL-terminated list, may be NULL)
+ * become "(redacted)", at any depth. */
 enum bfs_err bfs_msgpack_to_json(const void *buf, size_t len,
 				 const char *const *redact,
 				 struct bfs_json *json) BFS_MUST_CHECK;

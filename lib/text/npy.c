@@ -2,11 +2,13 @@
 /*
  * npy.c - a parsed dtype as the descr of a .npy header, and the header.
  *
- * For what NumPy can save, the header is the one that NumPy 1.24 writes, byte
- * for byte; what it cannot is said as plain bytes ('|V...') of the same size.
+ * Where NumPy can save the dtype, the header is the one that NumPy 1.24 writes,
+ * byte for byte; where it cannot, items are plain bytes ('|V...') of the same
+ * size.
  */
 #include "text/dtype.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -77,8 +79,9 @@ static uint32_t next_char(const char **p)
 	return v;
 }
 
-/* Characters that Python does not print: controls, formats, spaces other than
- * ' ', private ones. Unassigned ones are not told: they stand as they are. */
+/* Whether Python prints a character as it is: no controls, formats, spaces
+ * other than ' ', private ones. Unassigned ones are not known here and count
+ * as printable. */
 static bool is_printable(uint32_t v)
 {
 	static const uint32_t hidden[][2] = {
@@ -230,8 +233,8 @@ enum bfs_err bfs_dtype_descr(const struct bfs_dtype *dtype, char **ret_text,
 	return BFS_OK;
 }
 
-/* The dtype of the text where it fits; false with *ret_err OK means that
- * plain bytes must do. */
+/* The dtype of the text where it fits. False with *ret_err OK: items are to be
+ * shown as plain bytes. */
 static bool find_type(const char *text, size_t len, uint64_t typesize,
 		      struct bfs_dtype *ret_type, enum bfs_err *ret_err)
 {
@@ -272,8 +275,9 @@ enum bfs_err bfs_dtype_of_items(const char *text, size_t len,
 		return bfs_fail(diag, err, 0, err == BFS_ERR_NOMEM ?
 				"no memory for a dtype" :
 				"Python objects cannot be shown");
-	/* The dims of a sub-array are the fastest ones, but the last of an
-	 * array in order F is the slowest. With one dimension both are C. */
+	/* The dims of a sub-array vary fastest, but in order F the last
+	 * dimension varies slowest: there they cannot be expressed. An array of
+	 * one dimension is in order C as well. */
 	if (known && type.n_dims && *fortran) {
 		known = n_dims <= 1;
 		*fortran = !known;
@@ -296,6 +300,7 @@ static void add_dict(struct text *t, const struct bfs_dtype *type,
 	uint64_t growing;
 	char digits[24];
 
+	BFS_CHECK(n <= BFS_ARRAY_LEN(dims));
 	if (n_dims)
 		memcpy(dims, shape, n_dims * sizeof(dims[0]));
 	memcpy(dims + n_dims, type->dims, type->n_dims * sizeof(dims[0]));
@@ -323,8 +328,8 @@ static void narrow(struct text *t)
 	t->len = len;
 }
 
-/* Magic, version and length in front, spaces and a newline behind. NumPy pads
- * by a whole 64 bytes where nothing would be missing. */
+/* Puts magic, version and length before the text, spaces and a newline behind
+ * it. Like NumPy it adds 64 bytes where no padding would be needed. */
 static enum bfs_err wrap(struct text *t, uint8_t **ret_header, size_t *ret_len)
 {
 	size_t head = 10, all, text_len;
