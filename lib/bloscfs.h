@@ -1,15 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * bloscfs.h - the public interface of libbloscfs: Blosc containers as small
- * trees of virtual files.
+ * trees of virtual files. It is the manual, too: sections are marked by lines
+ * of dashes, and the rules that hold for all calls come first.
  *
- * Threads: all calls may run at once, on different or on the same objects.
- * An instance is freed after its files are closed. The library never prints
- * and never touches a file that it was not given.
+ * A program in short, without its checks:
  *
- * Errors: calls return enum bloscfs_err. Outputs are named ret_, come last
- * and are untouched on failure. A diagnosis may be NULL; it is filled on
- * failure only. Sizes and offsets are in bytes.
+ *	struct bloscfs *fs;
+ *	struct bloscfs_file *file;
+ *	struct bloscfs_node node;
+ *
+ *	bloscfs_new(NULL, &fs, NULL);
+ *	bloscfs_open(fs, open("a.b2nd", O_RDONLY), "a.b2nd", 0, 0, &file, NULL);
+ *	bloscfs_lookup(file, NULL, "data.bin", &node);
+ *	bloscfs_read(file, &node, 0, buf, sizeof(buf), &len, NULL);
+ *	bloscfs_close(file);
+ *	bloscfs_free(fs);
+ *
+ * Threads: all calls may run at once, on different or on the same objects,
+ * but for what a call says itself. An instance is freed after its files are
+ * closed. The library never prints, and touches no file that it was not given.
+ *
+ * Errors: a call that can fail returns enum bloscfs_err, which must be looked
+ * at. What it gives is named ret_, comes last (a diagnosis behind it) and is
+ * untouched on failure. A diagnosis is filled on failure only.
+ *
+ * NULL: a diagnosis may be NULL anywhere, and so may an entry (node or dir),
+ * which then is the directory of the outermost container. What else may be
+ * NULL is said to be; NULL may be closed and freed. A NULL that is not allowed
+ * is not followed: the call fails with INVALID, returns false, 0 or NULL
+ * (bloscfs_file_status: damaged; bloscfs_fd_take: -EINVAL), or does nothing.
+ *
+ * Room to grow: a struct whose first member is `size` may get more members at
+ * its end. The caller sets size to its sizeof; neither side touches what lies
+ * behind it, and what an older caller does not have is 0. All other structs
+ * keep their length for ever; their members `reserved` are 0, and callers
+ * leave them so.
+ *
+ * Sizes and offsets are in bytes. Strings are NUL-terminated; those that calls
+ * return are static unless said otherwise.
  */
 #ifndef BLOSCFS_H
 #define BLOSCFS_H
@@ -28,6 +57,29 @@ extern "C" {
 #else
 #define BLOSCFS_MUST_CHECK
 #endif
+
+/* ---- versions -------------------------------------------------------- */
+
+/* Of this header. As one number: 10000 * major + 100 * minor + patch. */
+#define BLOSCFS_VERSION_MAJOR 0
+#define BLOSCFS_VERSION_MINOR 1
+#define BLOSCFS_VERSION_PATCH 0
+#define BLOSCFS_VERSION_NUMBER                                      \
+	(10000 * BLOSCFS_VERSION_MAJOR + 100 * BLOSCFS_VERSION_MINOR + \
+	 BLOSCFS_VERSION_PATCH)
+
+/* Of the library that is there: "0.1.0", and as a number. */
+const char *bloscfs_version(void);
+unsigned bloscfs_version_number(void);
+
+/* Row i (0, 1, ...) of a table of what this build knows, or false at the end.
+ * table: "codec", "filter", "container" or "view". *ret_version is NULL for
+ * our own code; *ret_built is false for what is named but not decodable. */
+bool bloscfs_table(const char *table, size_t i, const char **ret_name,
+		   const char **ret_version,
+		   bool *ret_built) BLOSCFS_MUST_CHECK;
+
+/* ---- errors ---------------------------------------------------------- */
 
 enum bloscfs_err {
 	BLOSCFS_OK = 0,
@@ -53,31 +105,26 @@ struct bloscfs_diag {
 	uint64_t off;
 	int64_t chunk;		/* logical number, -1 where it is none */
 	char text[200];
+	uint64_t reserved[2];
 };
 
-/* "0.1.0" */
-const char *bloscfs_version(void);
 /* A short name such as "corrupt"; never NULL. */
 const char *bloscfs_err_name(enum bloscfs_err err);
 /* The errno that a program should see; 0 for BLOSCFS_OK. */
 int bloscfs_err_errno(enum bloscfs_err err);
 
-/* Errors of the moment (reading, memory, descriptors, a source that changes,
- * a call that was stopped) say nothing about a file, and nothing that was
- * found beside one is kept. Calls that return no error may meet one, too:
- * take a mark before them and ask behind. OK, or the error that this thread
- * met since; what those calls said is void then. */
+/* Errors of the moment (NOMEM, IO, CHANGED, CANCELLED, TOO_MUCH, NO_FILES,
+ * ACCESS) say nothing about a container, and nothing that was found beside one
+ * is kept: the call may succeed another time. Calls that return no error may
+ * meet one, too: take a mark before them and ask behind. OK, or the error that
+ * this thread met since; what those calls said is void then. */
 uint64_t bloscfs_mark(void);
 enum bloscfs_err bloscfs_met(uint64_t mark,
 			     struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 
-/* Row i of a table of what this build knows, or false at the end.
- * table: "codec", "filter", "container" or "view". *ret_version is NULL for
- * our own code; *ret_built is false for what is named but not decodable. */
-bool bloscfs_table(const char *table, size_t i, const char **ret_name,
-		   const char **ret_version, bool *ret_built);
+/* ---- instances ------------------------------------------------------- */
 
-/* An instance: cache, budget, workers. */
+/* A cache of decoded blocks, threads that decode ahead, a budget of memory. */
 struct bloscfs;
 
 /* As cache_size: only the blocks that are being read. */
@@ -87,60 +134,68 @@ struct bloscfs;
 
 struct bloscfs_options {
 	size_t size;		/* sizeof(struct bloscfs_options) */
-	uint64_t cache_size;	/* bytes of decoded blocks; 0 = 256 MiB */
-	uint64_t max_memory;	/* of the whole process's library, bytes; 0 =
-				 * half of what memory and control groups leave
-				 * to the process, at most cache_size + 1 GiB */
+	uint64_t cache_size;	/* decoded blocks; 0 = 256 MiB; never more than
+				 * three quarters of max_memory */
+	uint64_t max_memory;	/* all that it may hold; 0 = half of what memory
+				 * and control groups leave to the process, at
+				 * most cache_size + 1 GiB. The instances of a
+				 * process share the sum of theirs (NO_LIMIT if
+				 * one has none; defaults together make no more
+				 * than that half): what one leaves another may
+				 * use. Calls wait for memory that is in use. */
 	unsigned threads;	/* 0 = the CPUs this process may use */
 	const char *views;	/* "info,data,..."; NULL = the default */
 };
 
-/* May be called before a fork: threads start when first needed. INVALID
- * names a wrong view. */
+/* options may be NULL. May be called before a fork: threads start when first
+ * needed. INVALID names a wrong view. */
 enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 			     struct bloscfs **ret_fs,
 			     struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+/* All its files are closed and its calls ended. */
 void bloscfs_free(struct bloscfs *fs);
 
+struct bloscfs_stats {
+	size_t size;			/* sizeof(struct bloscfs_stats) */
+	uint64_t cache_hits, cache_misses, cache_waits, cache_evictions;
+	uint64_t cache_held, cache_budget;	/* bytes */
+	uint64_t decoded;		/* bytes */
+	uint64_t decode_ns;
+	uint64_t source_bytes, source_reads;
+	/* Of all instances of the process together. */
+	uint64_t memory;		/* bytes held by the library */
+	uint64_t memory_budget;		/* what it may hold; 0 = any */
+	uint64_t memory_waits;		/* calls that waited for some of it */
+	uint64_t memory_refused;	/* calls that can never have enough */
+	uint64_t threads;		/* that decode at once */
+};
+
+/* Counters since the instance was made. */
+void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats);
+/* Gives unpinned memory back to the system: all of it; what is idle, and
+ * blocks beyond the cache's budget, which stay for a reader in the middle. */
+void bloscfs_trim(struct bloscfs *fs);
+void bloscfs_settle(struct bloscfs *fs);
+
+/* ---- opening --------------------------------------------------------- */
+
 /* Which container a regular file is, from its first bytes and its length;
- * NOT_FORMAT if none. fd stays the caller's. name is the file's name, a hint
- * (may be NULL). *ret_format is a static string. */
+ * NOT_FORMAT if none. fd stays the caller's. name is the file's name, a hint,
+ * and may be NULL. *ret_format is a name of the table "container". */
 enum bloscfs_err bloscfs_probe(int fd, const char *name,
 			       const char **ret_format) BLOSCFS_MUST_CHECK;
-
-/* Whether a container in a regular file says that it is longer than the file
- * is: damaged, or still being copied in. */
-bool bloscfs_is_short(int fd, const char *name);
-
-/* bloscfs_probe for a directory (sparse frames): one or two glances inside.
- * dirfd stays the caller's. */
-enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format);
-
-/* The i-th name (0, 1, ...) of a file that a directory must hold to be worth
- * a probe, relative to it; NULL at the end. Its size and time tell whether
- * the container changed, its mode who may read it. */
-const char *bloscfs_dir_index(size_t i);
-/* The k-th kind of files (0, 1, ...) that a container with the i-th such name
- * may consist of: those in *ret_folder of the directory ("": in itself) whose
- * names end in *ret_ending. False at the end. */
-bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
-		      const char **ret_ending);
-
-/* The format (a name of the table "container") that a file's name says it
- * has, whatever it holds, or NULL: "b2frame" of "x.b2nd". */
-const char *bloscfs_claimed(const char *name);
-
-/* Whether a directory is a store of another system (Zarr, N5) that keeps
- * chunks in files of its own: an array or a group, by its metadata's files.
- * A few glances inside; dirfd stays the caller's and may be O_PATH. */
-enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is) BLOSCFS_MUST_CHECK;
+/* The same for a directory (sparse frames): one or two glances inside. dirfd
+ * stays the caller's. */
+enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
+	BLOSCFS_MUST_CHECK;
 
 /* An opened container. */
 struct bloscfs_file;
 
 /* Opens the container at [offset, offset + length) of fd (length 0: to the
- * end). fd belongs to the file from success on. Damage is not a failure:
- * the file says so, and serves what it can. */
+ * end). fd belongs to the file from success on. name is a hint and may be
+ * NULL. Damage is not a failure: the file says so (bloscfs_facts), and serves
+ * what it can. */
 enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 			      uint64_t offset, uint64_t length,
 			      struct bloscfs_file **ret_file,
@@ -150,24 +205,24 @@ enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 				  struct bloscfs_file **ret_file,
 				  struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
-/* Asked about each file of such a directory when it is opened to be read, and
- * when something but its bytes has changed since. */
-struct bloscfs_guard {
-	bool (*may)(void *arg, int fd);	/* false: reading it gives CHANGED */
-	void *arg;		/* outlives the container */
-};
-/* The same with a guard, which is copied. */
-enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
-				      const struct bloscfs_guard *guard,
-				      struct bloscfs_file **ret_file,
-				      struct bloscfs_diag *diag)
-	BLOSCFS_MUST_CHECK;
-/* The same over bytes in memory, which must outlive the file. */
+/* The same over bytes in memory, which must outlive the file. buf may be NULL
+ * if len is 0, name in any case. */
 enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 				     size_t len, const char *name,
 				     struct bloscfs_file **ret_file,
 				     struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
+/* No piece of it may be held, and no call run on it. */
+void bloscfs_close(struct bloscfs_file *file);
+
+/* Whether what is behind is still what was opened (CHANGED if not). Reading
+ * asks this by itself. */
+enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
+				    struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+
+/* ---- sources of the caller's own ------------------------------------- */
+
 /* Bytes [off, off + len) of a source. */
 struct bloscfs_range {
 	uint64_t off, len;
@@ -225,85 +280,19 @@ enum bloscfs_err bloscfs_open_source(struct bloscfs *fs,
 				     struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
 
-/* No piece of it may be held. */
-void bloscfs_close(struct bloscfs_file *file);
+/* ---- entries --------------------------------------------------------- */
 
-/* Descriptors that are let go while nobody uses them, where a process has
- * few of them (see bloscfs_fd_set_limit), and opened again when needed. */
-struct bloscfs_reopen {
-	/* A descriptor of the very same file, unchanged, or -errno: -ESTALE
-	 * if there is none. Called by any thread, at any time. */
-	int (*open)(void *arg);
-	void (*release)(void *arg);	/* arg is not needed any more */
-	void *arg;
-};
-
-/* Lets the library close the file's descriptor between reads. arg is taken
- * over, unless it returns false: bytes in memory, and part of a file, have no
- * such descriptor. Once, before the file is shared. */
-bool bloscfs_let_go(struct bloscfs_file *file,
-		    const struct bloscfs_reopen *how);
-
-/* Whether the file behind was removed, and only the descriptor keeps it (and
- * its space). Waits for nothing. */
-bool bloscfs_is_removed(struct bloscfs_file *file);
-
-/* A file of the caller's own among them. */
-struct bloscfs_fd;
-/* Takes over fd and arg. NULL on no memory: both stay the caller's. */
-struct bloscfs_fd *bloscfs_fd_new(int fd, const struct bloscfs_reopen *how);
-/* Nobody may have taken it. NULL is fine. */
-void bloscfs_fd_free(struct bloscfs_fd *f);
-/* The descriptor, good until given back, or -errno (nothing to give back
- * then): -EMFILE, -ENFILE where there is truly none left. */
-int bloscfs_fd_take(struct bloscfs_fd *f) BLOSCFS_MUST_CHECK;
-void bloscfs_fd_give(struct bloscfs_fd *f);
-/* How many the whole process keeps open at once, those of opened containers
- * included; no limit without a call. */
-void bloscfs_fd_set_limit(size_t n);
-/* Whether what failed with this errno is worth another try: it was for want
- * of descriptors, and one was let go. */
-bool bloscfs_fd_may_retry(int error);
-/* What is to be asked about each name in a container that is a directory
- * before anything else is: where it says true nothing is opened, as if nothing
- * were there. It must not wait for the file system. At first, and with NULL,
- * nobody is asked. For the whole process, before its first container. */
-void bloscfs_avoid(bool (*avoid)(int dirfd, const char *name));
-
-enum bloscfs_status {
-	BLOSCFS_GOOD,
-	BLOSCFS_DAMAGED,
-	BLOSCFS_UNSUPPORTED,
-};
-
-/* "good", "damaged" or "unsupported", and why (diag filled unless good). Void
- * where bloscfs_met says so. */
-enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
-					struct bloscfs_diag *ret_why);
-/* Whether the file behind is still the one opened (CHANGED if not). */
-enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
-				    struct bloscfs_diag *diag)
-	BLOSCFS_MUST_CHECK;
-
-/* Remembers the file's index for bloscfs_continues, which comes too late to
- * read it: who appends overwrites it. Before the file is shared. */
-void bloscfs_remember(struct bloscfs_file *file);
-/* Whether newer is what older was with chunks appended to it, or nothing at
- * all has changed: both openings of one source, both remembered. With
- * take_blocks, newer goes on with the decoded blocks of older, as far as the
- * chunks prove to be the same. Before newer is shared. */
-bool bloscfs_continues(struct bloscfs_file *newer, struct bloscfs_file *older,
-		       bool take_blocks) BLOSCFS_MUST_CHECK;
-
-/* An entry of a container's directory: a plain value. All zeros but view is
- * the directory itself: use bloscfs_root. `child` names a container inside
- * this one and holds for this opening only; the rest holds for every opening
- * of the same bytes. */
+/* An entry of a container's directory: a plain value, to be copied and kept.
+ * Its members are the library's own, but for `child`, which tells the
+ * container: 0 is the outermost one, other numbers are containers inside it,
+ * and hold for this opening only; the rest holds for every opening of the same
+ * bytes. */
 struct bloscfs_node {
 	uint16_t view;
 	uint16_t kind;
 	uint32_t child;
 	uint64_t index;
+	uint64_t reserved;
 };
 
 #define BLOSCFS_NAME_MAX 255
@@ -313,29 +302,23 @@ struct bloscfs_attr {
 	uint64_t size;		/* exact, where it can be known */
 	uint64_t stored;	/* bytes that are not holes */
 	uint32_t blksize;	/* power of two, 4 KiB ... 1 MiB */
+	uint64_t reserved[4];
 };
 
+/* The directory of the outermost container; NULL in its place does as well. */
 struct bloscfs_node bloscfs_root(void);
-/* Whether entries with a `child` were given out. */
-bool bloscfs_has_children(struct bloscfs_file *file);
-/* A number that is the entry's own among all entries of the container, and
- * the same each time that container is opened. */
-uint64_t bloscfs_node_id(struct bloscfs_file *file,
-			 const struct bloscfs_node *node);
 /* False when there is no such entry, or dir is none. */
 bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
-		    const char *name, struct bloscfs_node *ret_node);
+		    const char *name,
+		    struct bloscfs_node *ret_node) BLOSCFS_MUST_CHECK;
 /* The entry at position pos (0, 1, ...) of a directory, in constant time;
  * false at the end. name has room for BLOSCFS_NAME_MAX + 1 bytes. */
 bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
-		  uint64_t pos, char *name, struct bloscfs_node *ret_node);
+		  uint64_t pos, char *name,
+		  struct bloscfs_node *ret_node) BLOSCFS_MUST_CHECK;
 /* What bloscfs_stat would say, without looking at the entry. */
 bool bloscfs_is_dir(struct bloscfs_file *file,
 		    const struct bloscfs_node *node);
-/* Whether the entry goes on in an opening that continues this one: its bytes
- * stay, and at most more come behind them. */
-bool bloscfs_keeps(struct bloscfs_file *file,
-		   const struct bloscfs_node *node);
 /* Decodes nothing. Where a size cannot be known it is what headers claim, or
  * 1, and bloscfs_access tells why. */
 void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
@@ -344,16 +327,37 @@ void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 				const struct bloscfs_node *node,
 				struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+/* A number that is the entry's own among all entries of the container, and
+ * the same each time that container is opened. */
+uint64_t bloscfs_node_id(struct bloscfs_file *file,
+			 const struct bloscfs_node *node);
+/* Whether entries with a `child` were given out. */
+bool bloscfs_has_children(struct bloscfs_file *file);
 
-/* The first byte at or after off that is in a hole, or in data (as lseek(2)
- * with SEEK_HOLE, SEEK_DATA: the end counts as a hole). RANGE where there is
- * none, which is ENXIO to a program. */
-enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
-			      const struct bloscfs_node *node, uint64_t off,
-			      bool hole, uint64_t *ret_off,
-			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+#define BLOSCFS_XATTR_MAX 1024
+
+/* The i-th extended attribute (0, 1, ...) of an entry: user.bloscfs.format,
+ * .codec, .filters, .shape, .dtype, .ratio of a container's directory,
+ * user.bloscfs.chunk (JSON) of a chunk's file. False at the end; *ret_len 0
+ * for one that does not apply. value holds BLOSCFS_XATTR_MAX bytes, or is
+ * NULL (ret_len may be, too, then): the name alone is given, at no cost. */
+bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
+		   size_t i, const char **ret_name, char *value,
+		   size_t *ret_len);
 
 /* ---- facts ----------------------------------------------------------- */
+
+enum bloscfs_status {
+	BLOSCFS_GOOD,
+	BLOSCFS_DAMAGED,
+	BLOSCFS_UNSUPPORTED,
+};
+
+/* The verdict on the outermost container, and why (ret_why may be NULL, and is
+ * filled unless it is good). Void where bloscfs_met says so; bloscfs_facts
+ * tells the same and more, of any container, with an error of its own. */
+enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
+					struct bloscfs_diag *ret_why);
 
 enum bloscfs_kind {
 	BLOSCFS_KIND_FRAME,		/* chunks, and no more is known */
@@ -445,19 +449,10 @@ enum bloscfs_err bloscfs_dtype(struct bloscfs_file *file,
 			       size_t cap, size_t *ret_len,
 			       struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 
-#define BLOSCFS_XATTR_MAX 1024
-
-/* The i-th extended attribute (0, 1, ...) of an entry: user.bloscfs.format,
- * .codec, .filters, .shape, .dtype, .ratio of a container's directory,
- * user.bloscfs.chunk (JSON) of a chunk's file. False at the end; *ret_len 0
- * for one that does not apply. value holds BLOSCFS_XATTR_MAX bytes, or is
- * NULL (and ret_len too): then the name alone is given, at no cost. */
-bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
-		   size_t i, const char **ret_name, char *value,
-		   size_t *ret_len);
+/* ---- reading --------------------------------------------------------- */
 
 /* Reads up to len bytes at off; *ret_len is short only at the end. Damage in
- * the range fails the whole call. */
+ * the range fails the whole call. buf may be NULL if len is 0. */
 enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 			      const struct bloscfs_node *node, uint64_t off,
 			      void *buf, size_t len, size_t *ret_len,
@@ -466,10 +461,12 @@ enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 /* The same without a copy where possible. */
 struct bloscfs_pieces;
 /* Pieces for one thread at a time, reusable; NULL on no memory. */
-struct bloscfs_pieces *bloscfs_pieces_new(void);
+struct bloscfs_pieces *bloscfs_pieces_new(void) BLOSCFS_MUST_CHECK;
+/* Nothing may be pinned. */
 void bloscfs_pieces_free(struct bloscfs_pieces *pieces);
 /* buf (len bytes) takes what must be gathered, and must outlive the pieces.
- * iov and n stay valid until bloscfs_unpin. Nothing is pinned on failure. */
+ * iov and n stay valid until bloscfs_unpin, by the same thread, which each
+ * success needs. Nothing is pinned on failure. */
 enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 			     const struct bloscfs_node *node, uint64_t off,
 			     void *buf, size_t len,
@@ -478,14 +475,28 @@ enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 			     struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 void bloscfs_unpin(struct bloscfs_file *file, struct bloscfs_pieces *pieces);
 
-/* A call context: what one request may cost, and a way out of it. A thread
- * works for the context that it started last, until it ends it; a thread
- * without one is never stopped. */
+/* The first byte at or after off that is in a hole, or in data (as lseek(2)
+ * with SEEK_HOLE, SEEK_DATA: the end counts as a hole). RANGE where there is
+ * none, which is ENXIO to a program. */
+enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
+			      const struct bloscfs_node *node, uint64_t off,
+			      bool hole, uint64_t *ret_off,
+			      struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+
+/* ---- calls that can be left ------------------------------------------ */
+
+/* A call context: what one request may cost, and a way out of it. It holds for
+ * all calls of this header that the thread makes between start and end, with
+ * files of the context's instance: opening, looking up, facts and reading. A
+ * thread works for the context that it started last, until it ends it; a
+ * thread without one is never stopped. A stopped call fails at the next block
+ * that it would read or decode, and at each further one; what is decoded
+ * already may still be had. */
 struct bloscfs_call;
 
 /* Whether a request waits where others have the memory that it needs. */
 enum bloscfs_patience {
-	BLOSCFS_WAITS,		/* for as much as it takes */
+	BLOSCFS_WAITS,			/* for as much as it takes */
 	BLOSCFS_WAITS_FOR_LITTLE,	/* for a 32nd of max_memory at most,
 					 * which large requests leave alone */
 	BLOSCFS_WAITS_NEVER,
@@ -499,55 +510,136 @@ struct bloscfs_call_limits {
 	enum bloscfs_patience patience;
 };
 
-/* For files of fs, by one thread at a time, again and again. NULL on no
- * memory. */
-struct bloscfs_call *bloscfs_call_new(struct bloscfs *fs);
-/* Not while it is started. NULL is fine. */
+/* Used by one thread at a time, again and again. NULL on no memory. */
+struct bloscfs_call *bloscfs_call_new(struct bloscfs *fs) BLOSCFS_MUST_CHECK;
+/* Not while it is started. */
 void bloscfs_call_free(struct bloscfs_call *call);
 /* From here on the thread's calls count together against the limits (NULL:
  * none) and can be cancelled. What cancelled it before is forgotten. */
 void bloscfs_call_start(struct bloscfs_call *call,
 			const struct bloscfs_call_limits *limits);
-/* What runs for it fails with CANCELLED at the next block (EINTR). From any
- * thread and more than once, as long as the context lives. */
+/* What runs for it fails with CANCELLED (EINTR). From any thread and more than
+ * once, as long as the context lives. */
 void bloscfs_call_cancel(struct bloscfs_call *call);
 /* Of the thread that started it: OK, or CANCELLED, or TOO_MUCH with the limit
  * and the cause in words. What the thread was told since, by calls that
  * return no error either, is void then. */
 enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
-				      struct bloscfs_diag *diag);
-/* For a source that waits (struct bloscfs_source), on the thread that it was
- * called on: OK, or why what it works for is to end. */
-enum bloscfs_err bloscfs_call_check(struct bloscfs_diag *diag)
+				      struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
 /* The same thread's: whether it was TOO_MUCH because it had not the patience to
  * wait for memory. */
 bool bloscfs_call_would_wait(const struct bloscfs_call *call);
 void bloscfs_call_end(struct bloscfs_call *call);
+/* For a source that waits (struct bloscfs_source), on the thread that it was
+ * called on: OK, or why what it works for is to end. */
+enum bloscfs_err bloscfs_call_check(struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
 /* Cancels all contexts of fs, those to come too, and decoding ahead: nothing
  * is decoded from now on by those who have one. */
 void bloscfs_cancel_all(struct bloscfs *fs);
 
-struct bloscfs_stats {
-	size_t size;			/* sizeof(struct bloscfs_stats) */
-	uint64_t cache_hits, cache_misses, cache_waits, cache_evictions;
-	uint64_t cache_held, cache_budget;	/* bytes */
-	uint64_t decoded;		/* bytes */
-	uint64_t decode_ns;
-	uint64_t source_bytes, source_reads;
-	uint64_t memory;		/* bytes held by the library */
-	uint64_t memory_budget;		/* what it may hold; 0 = any */
-	uint64_t memory_waits;		/* calls that waited for some of it */
-	uint64_t memory_refused;	/* calls that can never have enough */
-	uint64_t threads;		/* that decode at once */
+/* ---- for servers of whole trees -------------------------------------- */
+
+/*
+ * What follows serves programs that show whole trees of files, which come, go
+ * and grow meanwhile, as the daemon bloscfs does. Who reads containers needs
+ * none of it.
+ */
+
+/* Whether a container in a regular file says that it is longer than the file
+ * is: damaged, or still being copied in. name may be NULL. */
+bool bloscfs_is_short(int fd, const char *name);
+
+/* The i-th name (0, 1, ...) of a file that a directory must hold to be worth
+ * a probe, relative to it; NULL at the end. Its size and time tell whether
+ * the container changed, its mode who may read it. */
+const char *bloscfs_dir_index(size_t i);
+/* The k-th kind of files (0, 1, ...) that a container with the i-th such name
+ * may consist of: those in *ret_folder of the directory ("": in itself) whose
+ * names end in *ret_ending. False at the end. */
+bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
+		      const char **ret_ending) BLOSCFS_MUST_CHECK;
+
+/* The format (a name of the table "container") that a file's name says it
+ * has, whatever it holds, or NULL: "b2frame" of "x.b2nd". */
+const char *bloscfs_claimed(const char *name);
+
+/* Whether a directory is a store of another system (Zarr, N5) that keeps
+ * chunks in files of its own: an array or a group, by its metadata's files.
+ * A few glances inside; dirfd stays the caller's and may be O_PATH. */
+enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is) BLOSCFS_MUST_CHECK;
+
+/* Asked about each file of a container that is a directory, when it is opened
+ * to be read, and when something but its bytes has changed since. */
+struct bloscfs_guard {
+	bool (*may)(void *arg, int fd);	/* false: reading it gives CHANGED;
+					 * NULL: nobody is asked */
+	void *arg;			/* outlives the container */
+};
+/* bloscfs_open_dir with a guard, which is copied. */
+enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
+				      const struct bloscfs_guard *guard,
+				      struct bloscfs_file **ret_file,
+				      struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+
+/* Remembers what the file's index says, for bloscfs_continues: by then who
+ * appends may have overwritten it. Before the file is shared. */
+void bloscfs_remember(struct bloscfs_file *file);
+/* Whether newer is what older was with chunks appended to it, or nothing at
+ * all has changed: both openings of one source, both remembered. With
+ * take_blocks, newer goes on with the decoded blocks of older, as far as the
+ * chunks prove to be the same. Before newer is shared. */
+bool bloscfs_continues(struct bloscfs_file *newer, struct bloscfs_file *older,
+		       bool take_blocks) BLOSCFS_MUST_CHECK;
+/* Whether the entry goes on in an opening that continues this one: its bytes
+ * stay, and at most more come behind them. */
+bool bloscfs_keeps(struct bloscfs_file *file,
+		   const struct bloscfs_node *node);
+/* Whether the file behind was removed, and only the descriptor keeps it (and
+ * its space). Waits for nothing. */
+bool bloscfs_is_removed(struct bloscfs_file *file);
+
+/* Descriptors that are let go while nobody uses them, where a process has
+ * few of them (see bloscfs_fd_set_limit), and opened again when needed. */
+struct bloscfs_reopen {
+	/* A descriptor of the very same file, unchanged, or -errno: -ESTALE
+	 * if there is none. Called by any thread, at any time. */
+	int (*open)(void *arg);
+	void (*release)(void *arg);	/* arg is not needed any more */
+	void *arg;
 };
 
-/* Counters since the instance was made. */
-void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats);
-/* Gives unpinned memory back to the system: all of it; what is idle, and
- * blocks beyond the cache's budget, which stay for a reader in the middle. */
-void bloscfs_trim(struct bloscfs *fs);
-void bloscfs_settle(struct bloscfs *fs);
+/* Lets the library close the file's descriptor between reads. how->arg is taken
+ * over, unless it returns false: bytes in memory, part of a file and sources
+ * of the caller's own have no such descriptor. Once, before the file is
+ * shared. */
+bool bloscfs_let_go(struct bloscfs_file *file,
+		    const struct bloscfs_reopen *how) BLOSCFS_MUST_CHECK;
+
+/* A file of the caller's own among them. */
+struct bloscfs_fd;
+/* Takes over fd and how->arg. NULL on no memory: both stay the caller's. */
+struct bloscfs_fd *bloscfs_fd_new(int fd, const struct bloscfs_reopen *how)
+	BLOSCFS_MUST_CHECK;
+/* Nobody may have taken it. */
+void bloscfs_fd_free(struct bloscfs_fd *f);
+/* The descriptor, good until given back, or -errno (nothing to give back
+ * then): -EMFILE, -ENFILE where there is truly none left. */
+int bloscfs_fd_take(struct bloscfs_fd *f) BLOSCFS_MUST_CHECK;
+void bloscfs_fd_give(struct bloscfs_fd *f);
+/* How many the whole process keeps open at once, those of opened containers
+ * included; no limit without a call. */
+void bloscfs_fd_set_limit(size_t n);
+/* Whether what failed with this errno is worth another try: it was for want
+ * of descriptors, and one was let go. */
+bool bloscfs_fd_may_retry(int error);
+/* What is to be asked about each name in a container that is a directory
+ * before anything else is: where it says true nothing is opened, as if nothing
+ * were there. It must not wait for the file system. At first, and with NULL,
+ * nobody is asked. For the whole process, before its first container. */
+void bloscfs_avoid(bool (*avoid)(int dirfd, const char *name));
 
 #ifdef __cplusplus
 }

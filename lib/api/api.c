@@ -10,7 +10,6 @@
 #include "api/priv.h"
 
 #include "base/bytes.h"
-#include "base/cgroup.h"
 #include "codec/codec.h"
 #include "container/container.h"
 #include "filter/filter.h"
@@ -25,10 +24,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-/* As the engine has it; and what may be taken besides by default. */
-#define DEFAULT_CACHE (UINT64_C(256) << 20)
-#define BESIDES_CACHE (UINT64_C(1) << 30)
 
 #define SAME(pub, own) \
 	_Static_assert((int)(pub) == (int)(own), #pub " is not " #own)
@@ -65,6 +60,7 @@ void bfs_api_show(const struct bfs_diag *own, struct bloscfs_diag *pub)
 	pub->err = (enum bloscfs_err)own->err;
 	pub->off = own->off;
 	pub->chunk = own->chunk;
+	memset(pub->reserved, 0, sizeof(pub->reserved));
 	memcpy(pub->text, own->text, sizeof(pub->text));
 }
 
@@ -118,6 +114,11 @@ enum bloscfs_err bloscfs_met(uint64_t mark, struct bloscfs_diag *diag)
 const char *bloscfs_version(void)
 {
 	return BLOSCFS_VERSION;
+}
+
+unsigned bloscfs_version_number(void)
+{
+	return BLOSCFS_VERSION_NUMBER;
 }
 
 const char *bloscfs_err_name(enum bloscfs_err err)
@@ -194,7 +195,9 @@ bool bloscfs_table(const char *table, size_t i, const char **ret_name,
 		{ "view", view_row },
 	};
 
-	for (size_t t = 0; table && t < BFS_ARRAY_LEN(tables); t++) {
+	if (!table || !ret_name || !ret_version || !ret_built)
+		return false;
+	for (size_t t = 0; t < BFS_ARRAY_LEN(tables); t++) {
 		struct row row;
 
 		if (strcmp(table, tables[t].name))
@@ -223,39 +226,12 @@ static struct bloscfs_options take_options(const struct bloscfs_options *given)
 	return options;
 }
 
-/* What the caller leaves open: half of what the process may use, and not more
- * than decoding needs besides the cache. */
-static uint64_t choose_max_memory(const struct bloscfs_options *options)
-{
-	uint64_t cache = options->cache_size;
-	uint64_t ram = bfs_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup");
-
-	if (options->max_memory == BLOSCFS_NO_LIMIT)
-		return 0;
-	if (options->max_memory)
-		return options->max_memory;
-	if (cache == BLOSCFS_NO_CACHE)
-		cache = 0;
-	else if (!cache)
-		cache = DEFAULT_CACHE;
-	return cache > UINT64_MAX - BESIDES_CACHE ?
-	       ram / 2 : bfs_min(ram / 2, cache + BESIDES_CACHE);
-}
-
-static void set_limits(const struct bloscfs_options *options,
-		       struct bfs_engine_options *engine)
-{
-	bfs_mem_set_limit(choose_max_memory(options));
-	if (engine->cache_len == BLOSCFS_NO_CACHE)
-		engine->cache_len = 1;
-}
-
 enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 			     struct bloscfs **ret_fs,
 			     struct bloscfs_diag *diag)
 {
 	struct bloscfs_options taken = take_options(options);
-	struct bfs_engine_options engine = { taken.cache_size, taken.threads };
+	struct bfs_engine_options engine = { .n_threads = taken.threads };
 	struct bfs_diag own = { .chunk = -1 };
 	struct bloscfs *fs;
 	uint32_t views;
@@ -266,13 +242,14 @@ enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 	err = bfs_view_parse(taken.views, &views, &own);
 	if (err != BFS_OK)
 		return bfs_api_answer(err, &own, diag);
-	set_limits(&taken, &engine);
 	fs = bfs_zalloc(1, sizeof(*fs));
 	if (!fs)
 		return bfs_api_answer(BFS_ERR_NOMEM, &own, diag);
 	fs->views = views;
+	bfs_budget_join(fs, &taken, &engine.cache_len);
 	err = bfs_engine_new(&engine, &fs->engine);
 	if (err != BFS_OK) {
+		bfs_budget_leave(fs);
 		bfs_free(fs);
 		return bfs_api_answer(err, &own, diag);
 	}
@@ -285,6 +262,7 @@ void bloscfs_free(struct bloscfs *fs)
 	if (!fs)
 		return;
 	bfs_engine_free(fs->engine);
+	bfs_budget_leave(fs);
 	bfs_free(fs);
 }
 
@@ -337,7 +315,7 @@ void bloscfs_settle(struct bloscfs *fs)
 
 struct bloscfs_call *bloscfs_call_new(struct bloscfs *fs)
 {
-	struct bloscfs_call *call = bfs_zalloc(1, sizeof(*call));
+	struct bloscfs_call *call = fs ? bfs_zalloc(1, sizeof(*call)) : NULL;
 
 	if (call) {
 		bfs_call_init(&call->own);
@@ -356,6 +334,8 @@ void bloscfs_call_start(struct bloscfs_call *call,
 {
 	struct bloscfs_call_limits taken = { 0 };
 
+	if (!call)
+		return;
 	if (limits)
 		memcpy(&taken, limits, limits->size < sizeof(taken) ?
 		       limits->size : sizeof(taken));
@@ -367,12 +347,15 @@ void bloscfs_call_start(struct bloscfs_call *call,
 
 void bloscfs_call_cancel(struct bloscfs_call *call)
 {
-	atomic_store(&call->own.cancelled, true);
+	if (call)
+		atomic_store(&call->own.cancelled, true);
 }
 
 enum bloscfs_err bloscfs_call_stopped(const struct bloscfs_call *call,
 				      struct bloscfs_diag *diag)
 {
+	if (!call)
+		return BLOSCFS_OK;
 	if (call->own.why.err != BFS_OK)
 		bfs_api_show(&call->own.why, diag);
 	return (enum bloscfs_err)call->own.why.err;
@@ -387,13 +370,13 @@ enum bloscfs_err bloscfs_call_check(struct bloscfs_diag *diag)
 
 bool bloscfs_call_would_wait(const struct bloscfs_call *call)
 {
-	return call->own.would_wait;
+	return call && call->own.would_wait;
 }
 
 void bloscfs_call_end(struct bloscfs_call *call)
 {
-	(void)call;
-	bfs_call_enter(NULL);
+	if (call)
+		bfs_call_enter(NULL);
 }
 
 void bloscfs_cancel_all(struct bloscfs *fs)
@@ -444,8 +427,11 @@ enum bloscfs_err bloscfs_probe(int fd, const char *name,
 			       const char **ret_format)
 {
 	struct bfs_source *source;
-	enum bfs_err err = open_source(fd, &source, NULL);
+	enum bfs_err err;
 
+	if (!ret_format)
+		return BLOSCFS_ERR_INVALID;
+	err = open_source(fd, &source, NULL);
 	if (err == BFS_OK)
 		err = bfs_api_probe(source, name, ret_format, NULL);
 	return (enum bloscfs_err)err;
@@ -466,9 +452,12 @@ bool bloscfs_is_short(int fd, const char *name)
 enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
 {
 	uint64_t mark = bfs_moment_mark();
-	const struct bfs_format *ops = bfs_container_probe_dir(dirfd);
+	const struct bfs_format *ops;
 	enum bfs_err err;
 
+	if (!ret_format)
+		return BLOSCFS_ERR_INVALID;
+	ops = bfs_container_probe_dir(dirfd);
 	err = bfs_moment_settle(mark, ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
 	if (err != BFS_OK)
 		return (enum bloscfs_err)err;
@@ -506,6 +495,8 @@ bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
 	const struct bfs_format *row = find_index(i, &name);
 	const struct bfs_dir_part *part = row ? row->parts : NULL;
 
+	if (!ret_folder || !ret_ending)
+		return false;
 	/* The last has no folder. */
 	while (part && part->folder && k-- > 0)
 		part++;
@@ -568,15 +559,16 @@ enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
 				      struct bloscfs_file **ret_file,
 				      struct bloscfs_diag *diag)
 {
-	struct bfs_guard inside = { guard->may, guard->arg };
+	struct bfs_guard inside = { .may = NULL };
 	struct bfs_diag own = { .chunk = -1 };
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_container *container;
 	struct bfs_turn turn;
 	enum bfs_err err;
 
-	if (!fs || !ret_file)
+	if (!fs || !guard || !ret_file)
 		return bfs_api_refuse(diag);
+	inside = (struct bfs_guard){ guard->may, guard->arg };
 	bfs_turn_begin(&turn, true);
 	do {
 		err = bfs_container_open_guarded(dirfd, &inside, &container,
@@ -599,14 +591,17 @@ enum bloscfs_err bloscfs_open_dir(struct bloscfs *fs, int dirfd,
 bool bloscfs_let_go(struct bloscfs_file *file,
 		    const struct bloscfs_reopen *how)
 {
-	struct bfs_fd_how own = { how->open, how->release, how->arg };
+	struct bfs_fd_how own;
 
+	if (!file || !how || !how->open)
+		return false;
+	own = (struct bfs_fd_how){ how->open, how->release, how->arg };
 	return bfs_container_set_how(file->root->array->container, &own);
 }
 
 bool bloscfs_is_removed(struct bloscfs_file *file)
 {
-	return bfs_container_is_removed(file->root->array->container);
+	return file && bfs_container_is_removed(file->root->array->container);
 }
 
 /* Puts the window in the place of the whole. */
@@ -681,13 +676,15 @@ void bloscfs_close(struct bloscfs_file *file)
 
 void bloscfs_remember(struct bloscfs_file *file)
 {
-	bfs_array_digest(file->root->array);
+	if (file)
+		bfs_array_digest(file->root->array);
 }
 
 bool bloscfs_continues(struct bloscfs_file *newer, struct bloscfs_file *older,
 		       bool take_blocks)
 {
-	return bfs_array_continue(newer->root->array, older->root->array,
+	return newer && older &&
+	       bfs_array_continue(newer->root->array, older->root->array,
 				  take_blocks);
 }
 
@@ -696,8 +693,13 @@ enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
 {
 	struct bfs_diag own = { .chunk = -1 };
 	const struct bfs_verdict *verdict;
-	enum bfs_err err = bfs_file_judge(file->root, &verdict, &own);
+	enum bfs_err err;
 
+	if (!file) {
+		bfs_api_refuse(ret_why);
+		return BLOSCFS_DAMAGED;
+	}
+	err = bfs_file_judge(file->root, &verdict, &own);
 	if (err != BFS_OK) {
 		bfs_api_answer(err, &own, ret_why);
 		return BLOSCFS_DAMAGED;
@@ -712,6 +714,8 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 {
 	struct bfs_diag own = { .chunk = -1 };
 
+	if (!file)
+		return bfs_api_refuse(diag);
 	return bfs_api_answer(
 		bfs_source_check(file->root->array->container->source, &own),
 		&own, diag);

@@ -16,16 +16,20 @@
 
 #include <string.h>
 
+/* NULL is the directory of the outermost container. */
 static struct bfs_place own_place(const struct bloscfs_node *node)
 {
+	if (!node)
+		return (struct bfs_place){ 0, { .view = BFS_VIEW_ROOT } };
 	return (struct bfs_place){
 		node->child, { node->view, node->kind, node->index } };
 }
 
 static struct bloscfs_node pub_node(const struct bfs_place *place)
 {
-	return (struct bloscfs_node){ place->node.view, place->node.kind,
-				      place->child, place->node.index };
+	return (struct bloscfs_node){
+		.view = place->node.view, .kind = place->node.kind,
+		.child = place->child, .index = place->node.index };
 }
 
 /* For calls that tell no reason: whether to do the work again. */
@@ -45,7 +49,7 @@ struct bloscfs_node bloscfs_root(void)
 
 bool bloscfs_has_children(struct bloscfs_file *file)
 {
-	return bfs_nesting_has_children(file->nesting);
+	return file && bfs_nesting_has_children(file->nesting);
 }
 
 uint64_t bloscfs_node_id(struct bloscfs_file *file,
@@ -53,7 +57,7 @@ uint64_t bloscfs_node_id(struct bloscfs_file *file,
 {
 	struct bfs_place own = own_place(node);
 
-	return bfs_nesting_id(file->nesting, &own);
+	return file ? bfs_nesting_id(file->nesting, &own) : 0;
 }
 
 bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
@@ -64,6 +68,8 @@ bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 	struct bfs_turn turn;
 	bool has;
 
+	if (!file || !name || !ret_node)
+		return false;
 	bfs_turn_begin(&turn, true);
 	do {
 		has = bfs_nesting_lookup(file->nesting, &own, name,
@@ -83,6 +89,8 @@ bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 	struct bfs_turn turn;
 	bool has;
 
+	if (!file || !name || !ret_node)
+		return false;
 	bfs_turn_begin(&turn, true);
 	do {
 		has = bfs_nesting_list(file->nesting, &own, pos, name, &found);
@@ -116,6 +124,8 @@ void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 	struct bfs_turn turn;
 	bool known;
 
+	if (!file || !ret_attr)
+		return;
 	bfs_turn_begin(&turn, true);
 	do {
 		known = look_at(file, &own, &attr);
@@ -123,8 +133,9 @@ void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 	bfs_turn_end(&turn);
 	if (!known)
 		attr.is_dir = own.node.view == BFS_VIEW_ROOT;
-	*ret_attr = (struct bloscfs_attr){ attr.is_dir, attr.len,
-					   attr.stored_len, attr.blksize };
+	*ret_attr = (struct bloscfs_attr){
+		.is_dir = attr.is_dir, .size = attr.len,
+		.stored = attr.stored_len, .blksize = attr.blksize };
 }
 
 bool bloscfs_is_dir(struct bloscfs_file *file,
@@ -134,6 +145,8 @@ bool bloscfs_is_dir(struct bloscfs_file *file,
 	struct bfs_file *inner;
 	bool is_dir = own.node.view == BFS_VIEW_ROOT;
 
+	if (!file)
+		return false;
 	if (is_dir ||
 	    bfs_nesting_take(file->nesting, own.child, &inner, NULL) != BFS_OK)
 		return is_dir;
@@ -147,7 +160,7 @@ bool bloscfs_keeps(struct bloscfs_file *file, const struct bloscfs_node *node)
 {
 	struct bfs_place own = own_place(node);
 
-	return own.child == 0 && bfs_file_keeps(file->root, &own.node);
+	return file && own.child == 0 && bfs_file_keeps(file->root, &own.node);
 }
 
 enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
@@ -161,6 +174,8 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 	struct bfs_turn turn;
 	enum bfs_err err;
 
+	if (!file)
+		return bfs_api_refuse(diag);
 	bfs_turn_begin(&turn, true);
 	do {
 		err = bfs_nesting_take(file->nesting, own.child, &inner,
@@ -186,6 +201,8 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 	struct bfs_turn turn;
 	enum bfs_err err;
 
+	if (!file || !ret_off)
+		return bfs_api_refuse(diag);
 	bfs_turn_begin(&turn, true);
 	do {
 		err = bfs_nesting_take(file->nesting, own.child, &inner,
@@ -225,6 +242,8 @@ bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
 	struct bfs_turn turn;
 	bool found;
 
+	if (!file || !ret_name || (value && !ret_len))
+		return false;
 	bfs_turn_begin(&turn, true);
 	do {
 		found = find_xattr(file, &own, i, ret_name, value, ret_len);
@@ -306,7 +325,7 @@ enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 	uint64_t mark = bfs_moment_mark();
 	enum bfs_err err;
 
-	if (!file || !pieces || (!buf && len))
+	if (!file || !pieces || (!buf && len) || !ret_iov || !ret_n)
 		return bfs_api_refuse(diag);
 	bfs_turn_begin(&pieces->turn, true);
 	do {

@@ -10,11 +10,17 @@
 #include "source/fds.h"
 #include "source/source.h"
 
+#include <errno.h>
+
 struct bloscfs_fd *bloscfs_fd_new(int fd, const struct bloscfs_reopen *how)
 {
-	struct bfs_fd_how own = { how->open, how->release, how->arg };
-	struct bfs_fd *f = bfs_fd_new(fd);
+	struct bfs_fd_how own;
+	struct bfs_fd *f;
 
+	if (!how || !how->open)
+		return NULL;
+	own = (struct bfs_fd_how){ how->open, how->release, how->arg };
+	f = bfs_fd_new(fd);
 	if (f)
 		bfs_fd_set_how(f, &own);
 	return (struct bloscfs_fd *)f;
@@ -27,12 +33,13 @@ void bloscfs_fd_free(struct bloscfs_fd *f)
 
 int bloscfs_fd_take(struct bloscfs_fd *f)
 {
-	return bfs_fd_take((struct bfs_fd *)f);
+	return f ? bfs_fd_take((struct bfs_fd *)f) : -EINVAL;
 }
 
 void bloscfs_fd_give(struct bloscfs_fd *f)
 {
-	bfs_fd_give((struct bfs_fd *)f);
+	if (f)
+		bfs_fd_give((struct bfs_fd *)f);
 }
 
 void bloscfs_fd_set_limit(size_t n)

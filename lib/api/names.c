@@ -11,10 +11,12 @@
 
 const char *bloscfs_claimed(const char *name)
 {
-	return bfs_claimed_container(name);
+	return name ? bfs_claimed_container(name) : NULL;
 }
 
 enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is)
 {
+	if (!ret_is)
+		return BLOSCFS_ERR_INVALID;
 	return (enum bloscfs_err)bfs_foreign_store(dirfd, ret_is);
 }

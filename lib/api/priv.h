@@ -19,6 +19,10 @@
 struct bloscfs {
 	struct bfs_engine *engine;
 	uint32_t views;
+	/* For budget.c. */
+	struct bloscfs *next;		/* among those that live */
+	uint64_t max_memory;		/* 0: no limit */
+	bool chose_memory;		/* by default */
 };
 
 struct bloscfs_call {
@@ -39,6 +43,11 @@ struct bloscfs_pieces {
 };
 
 #pragma GCC visibility push(hidden)
+/* Adds an instance's max_memory to what all may hold, and takes it away. The
+ * cache is no more than the instance's own budget allows. */
+void bfs_budget_join(struct bloscfs *fs, const struct bloscfs_options *options,
+		     uint64_t *ret_cache_len);
+void bfs_budget_leave(struct bloscfs *fs);
 /* A diagnosis as the caller sees it; pub may be NULL. */
 void bfs_api_show(const struct bfs_diag *own, struct bloscfs_diag *pub);
 /* Ends a call: fills the caller's diagnosis on failure only. */
