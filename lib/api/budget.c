@@ -21,7 +21,7 @@
 #define CACHE_PART(limit) ((limit) / 4 * 3)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct bloscfs *living;		/* guarded by it, as are their links */
+static struct bloscfs *living;		/* guarded by it, and their links */
 
 /* Sums do not wrap. */
 static uint64_t add(uint64_t a, uint64_t b)
@@ -90,6 +90,7 @@ void bfs_budget_join(struct bloscfs *fs, const struct bloscfs_options *options,
 
 void bfs_budget_leave(struct bloscfs *fs)
 {
+	uint64_t half = half_of_memory();
 	struct bloscfs **at = &living;
 
 	pthread_mutex_lock(&lock);
@@ -98,6 +99,6 @@ void bfs_budget_leave(struct bloscfs *fs)
 	*at = fs->next;
 	/* What is left of the last one's stays in force. */
 	if (living)
-		set_budget(half_of_memory());
+		set_budget(half);
 	pthread_mutex_unlock(&lock);
 }
