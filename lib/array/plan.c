@@ -294,8 +294,7 @@ enum bfs_err bfs_array_meta_cost(struct bfs_array *a,
 		return BFS_OK;
 	BFS_TRY(bfs_array_find_plan(a, id, &plan, diag));
 	h = &plan.chunk->head;
-	if (h->kind != BFS_CHUNK_ZEROS && h->kind != BFS_CHUNK_UNINIT &&
-	    len <= h->nbytes) {
+	if (!bfs_array_is_zero(plan.chunk) && len <= h->nbytes) {
 		last = bfs_chunk_block_at(plan.chunk, (uint32_t)len - 1);
 		*ret_cost = (uint64_t)bfs_chunk_block_off(plan.chunk, last) +
 			    bfs_chunk_block_len(plan.chunk, last);

@@ -166,6 +166,13 @@ enum bfs_err bfs_array_lazy_read(struct bfs_array *array, uint64_t n,
 				 uint64_t off, void *dst, size_t len,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Whether all bytes of the chunk are zeros that need no block (array/copy.c).
+ */
+static inline bool bfs_array_is_zero(const struct bfs_chunk *chunk)
+{
+	return chunk->head.kind == BFS_CHUNK_ZEROS ||
+	       chunk->head.kind == BFS_CHUNK_UNINIT;
+}
 /* Copies [pos, pos + len) of one chunk (an id as above). */
 enum bfs_err bfs_array_copy(struct bfs_array *array, uint64_t id, uint32_t pos,
 			    uint8_t *dst, size_t len,
