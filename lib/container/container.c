@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * container.c - the table of formats, opening a container, and what all of them
- * share: chunk sizes, joined offsets, lists of metalayers.
+ * container.c - what containers of all formats share: closing, verdicts, where a
+ * chunk lies, chunk sizes, joined offsets, lists of metalayers.
  */
 #include "container/container.h"
 
@@ -14,219 +14,17 @@
 #include "base/moment.h"
 #include "source/sweep.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <unistd.h>
 
 /* More variable chunks than this are not sized one by one. */
 #define MAX_SIZED (UINT64_C(1) << 24)
 #define MAX_SIZED_FILES (UINT64_C(1) << 22)
 #define MAX_SHARED (UINT64_C(1) << 16)
 
-const struct bfs_format *const bfs_formats[] = {
-#define BFS_CONTAINER_ROW(stem) &bfs_container_##stem,
-#include "container/rows.def"
-#undef BFS_CONTAINER_ROW
-};
-const size_t bfs_n_formats = BFS_ARRAY_LEN(bfs_formats);
-
-/* head has room for BFS_CONTAINER_PROBE bytes. */
-static const struct bfs_format *find_row(struct bfs_source *source,
-					 const char *name, uint8_t *head,
-					 size_t *ret_len)
-{
-	size_t len = (size_t)bfs_min(BFS_CONTAINER_PROBE,
-				     bfs_source_len(source));
-	size_t i;
-
-	if (len < BFS_CONTAINER_MIN ||
-	    bfs_source_read(source, 0, head, len, NULL) != BFS_OK)
-		return NULL;
-	*ret_len = len;
-	for (i = 0; i < bfs_n_formats; i++)
-		if (bfs_formats[i]->probe &&
-		    bfs_formats[i]->probe(source, head, len, name))
-			return bfs_formats[i];
-	return NULL;
-}
-
-const struct bfs_format *bfs_container_probe(struct bfs_source *source,
-					     const char *name)
-{
-	const struct bfs_format *row;
-	uint8_t head[BFS_CONTAINER_PROBE];
-	struct bfs_source *sweep = NULL;
-	size_t len;
-
-	if (bfs_source_sweep(source, &sweep, NULL) != BFS_OK)
-		return NULL;
-	row = find_row(sweep, name, head, &len);
-	bfs_source_unref(sweep);
-	return row;
-}
-
-bool bfs_container_is_short(struct bfs_source *source, const char *name)
-{
-	uint8_t head[BFS_CONTAINER_PROBE];
-	const struct bfs_format *row;
-	size_t len;
-
-	row = find_row(source, name, head, &len);
-	return row && row->is_short &&
-	       row->is_short(head, len, bfs_source_len(source));
-}
-
-const struct bfs_format *bfs_container_probe_dir(int dirfd)
-{
-	size_t i;
-
-	for (i = 0; i < bfs_n_formats; i++)
-		if (bfs_formats[i]->probe_dir &&
-		    bfs_formats[i]->probe_dir(dirfd))
-			return bfs_formats[i];
-	return NULL;
-}
-
 struct bfs_source *bfs_meta_source(const struct bfs_container *container,
 				   const struct bfs_meta *meta)
 {
 	return meta->source ? meta->source : container->source;
-}
-
-static struct bfs_container *new_container(const struct bfs_format *ops)
-{
-	struct bfs_container *container = bfs_zalloc(1, sizeof(*container));
-
-	if (!container)
-		return NULL;
-	pthread_mutex_init(&container->sizes_lock, NULL);
-	container->ops = ops;
-	container->dirfd = -1;
-	container->format = ops->name;
-	container->typesize = 1;
-	return container;
-}
-
-/* Fails if the source changed meanwhile: what was read may then be half of the
- * old file and half of the new one. */
-static enum bfs_err open_row(struct bfs_container *container, const char *name,
-			     struct bfs_diag *diag)
-{
-	BFS_TRY(container->ops->open(container, name, diag));
-	BFS_TRY(bfs_kind_find(container, diag));
-	return bfs_source_check(container->source, diag);
-}
-
-static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
-			     const struct bfs_guard *guard,
-			     struct bfs_container **ret_container,
-			     struct bfs_diag *diag)
-{
-	uint64_t mark = bfs_moment_mark();
-	struct bfs_container *container;
-	enum bfs_err err;
-
-	if (!ops)
-		ops = bfs_container_probe_dir(dirfd);
-	if (!ops)
-		return bfs_moment_settle(mark, bfs_fail(
-				diag, BFS_ERR_NOT_FORMAT, 0,
-				"not a Blosc container"), diag);
-	container = new_container(ops);
-	if (!container)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a frame");
-	container->guard = *guard;
-	do {
-		container->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
-	} while (container->dirfd < 0 && bfs_fd_may_retry(errno));
-	if (container->dirfd >= 0)
-		container->dir = bfs_fd_new(container->dirfd);
-	if (container->dirfd >= 0 && !container->dir) {
-		close(container->dirfd);
-		err = bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	} else if (container->dirfd < 0)
-		err = bfs_source_errno(errno, "the directory cannot be opened "
-				       "again", 0, diag);
-	else
-		err = bfs_moment_settle(mark, open_row(container, NULL, diag),
-					diag);
-	if (err != BFS_OK) {
-		bfs_container_close(container);
-		return err;
-	}
-	*ret_container = container;
-	return BFS_OK;
-}
-
-enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
-				    struct bfs_container **ret_container,
-				    struct bfs_diag *diag)
-{
-	return open_dir(dirfd, ops, &(struct bfs_guard){ 0 }, ret_container,
-			diag);
-}
-
-enum bfs_err bfs_container_open_guarded(int dirfd,
-					const struct bfs_guard *guard,
-					struct bfs_container **ret_container,
-					struct bfs_diag *diag)
-{
-	return open_dir(dirfd, NULL, guard, ret_container, diag);
-}
-
-static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
-			       const struct bfs_format *ops,
-			       struct bfs_container **ret_container,
-			       struct bfs_diag *diag)
-{
-	uint64_t mark = bfs_moment_mark();
-	struct bfs_container *container;
-	uint8_t head[BFS_CONTAINER_PROBE];
-	enum bfs_err err;
-	size_t len;
-
-	if (!ops)
-		ops = find_row(sweep, name, head, &len);
-	if (!ops)
-		return bfs_moment_settle(mark, bfs_fail(
-				diag, BFS_ERR_NOT_FORMAT, 0,
-				"not a Blosc container"), diag);
-	container = new_container(ops);
-	if (!container)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a frame");
-	container->source = bfs_source_ref(sweep);
-	container->cbytes = bfs_source_len(sweep);
-	err = bfs_moment_settle(mark, open_row(container, name, diag), diag);
-	if (err != BFS_OK) {
-		bfs_container_close(container);
-		return err;
-	}
-	*ret_container = container;
-	return BFS_OK;
-}
-
-enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,
-				const struct bfs_format *ops,
-				struct bfs_container **ret_container,
-				struct bfs_diag *diag)
-{
-	struct bfs_source *sweep;
-	enum bfs_err err;
-
-	BFS_TRY(bfs_source_sweep(source, &sweep, diag));
-	err = open_swept(sweep, name, ops, ret_container, diag);
-	if (err == BFS_OK) {
-		/* What the container has opened on the sweep reads through it
-		 * to the source from now on. */
-		bfs_source_sweep_end(sweep);
-		bfs_source_unref((*ret_container)->source);
-		(*ret_container)->source = bfs_source_ref(source);
-	}
-	bfs_source_unref(sweep);
-	return err;
 }
 
 static void free_metas(struct bfs_meta *metas, size_t n)
