@@ -167,6 +167,16 @@ enum bfs_err bfs_container_peek(struct bfs_container *container,
 				const struct bfs_span *span,
 				struct bfs_chunk_head *ret_head,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The same from a source that the caller has: the one that span lies in, or a
+ * sweep of it. */
+enum bfs_err bfs_container_peek_in(struct bfs_source *source,
+				   const struct bfs_span *span,
+				   struct bfs_chunk_head *ret_head,
+				   struct bfs_diag *diag) BFS_MUST_CHECK;
+/* RANGE: there is no chunk n. */
+enum bfs_err bfs_container_no_chunk(const struct bfs_container *container,
+				    uint64_t n,
+				    struct bfs_diag *diag) BFS_MUST_CHECK;
 /* Decoded length of chunk n; reads its header only where sizes vary. */
 enum bfs_err bfs_container_chunk_len(struct bfs_container *container,
 				     uint64_t n, uint32_t *ret_len,
