@@ -8,6 +8,7 @@
 #pragma GCC visibility pop
 
 #include "container/foreign.h"
+#include "container/format.h"
 
 const char *bloscfs_claimed(const char *name)
 {

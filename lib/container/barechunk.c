@@ -9,7 +9,6 @@
  */
 #include "container/chainend.h"
 #include "container/container.h"
-#include "container/foreign.h"
 
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -70,7 +69,7 @@ static bool chunk_lies_at(struct bfs_source *source, uint64_t off,
 
 static bool name_says_chunk(const char *name)
 {
-	return bfs_claimed_container(name) == bfs_container_barechunk.name;
+	return bfs_format_claims(&bfs_container_barechunk, name);
 }
 
 /* A chain of chunks. */
@@ -228,6 +227,7 @@ static void close_chunks(struct bfs_container *f)
 
 const struct bfs_format bfs_container_barechunk = {
 	.name = "chunk",
+	.endings = { ".blosc", ".blosc2", ".cdata", ".chunk", ".bl", ".bl2" },
 	.probe = probe,
 	.open = open_chunks,
 	.span = span,

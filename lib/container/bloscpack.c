@@ -653,6 +653,7 @@ static void close_pack(struct bfs_container *f)
 
 const struct bfs_format bfs_container_bloscpack = {
 	.name = "bloscpack",
+	.endings = { ".blp" },
 	.probe = probe,
 	.open = open_pack,
 	.span = span,

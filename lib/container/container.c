@@ -15,6 +15,17 @@
 
 #include <inttypes.h>
 
+bool bfs_format_claims(const struct bfs_format *format, const char *name)
+{
+	const char *dot = name ? strrchr(name, '.') : NULL;
+	size_t i;
+
+	for (i = 0; dot && format->endings[i]; i++)
+		if (!strcmp(dot, format->endings[i]))
+			return true;
+	return false;
+}
+
 struct bfs_source *bfs_meta_source(const struct bfs_container *container,
 				   const struct bfs_meta *meta)
 {

@@ -8,7 +8,6 @@
 #include "container/foreign.h"
 
 #include "base/bytes.h"
-#include "container/container.h"
 #include "base/mem.h"
 #include "source/source.h"
 
@@ -142,33 +141,4 @@ enum bfs_err bfs_foreign_store(int dirfd, bool *ret_is)
 		BFS_TRY(is_n5(dirfd, &is));
 	*ret_is = is;
 	return BFS_OK;
-}
-
-const char *bfs_claimed_container(const char *name)
-{
-	static const struct {
-		const char *end;
-		const struct bfs_format *row;
-	} ends[] = {
-		{ ".b2frame", &bfs_container_b2frame },
-		{ ".b2nd", &bfs_container_b2frame },
-		{ ".b2e", &bfs_container_b2frame },
-		{ ".b2b", &bfs_container_b2frame },
-		{ ".b2z", &bfs_container_zipstore },
-		{ ".blp", &bfs_container_bloscpack },
-		{ ".b2packed", &bfs_container_packed },
-		{ ".blosc", &bfs_container_barechunk },
-		{ ".blosc2", &bfs_container_barechunk },
-		{ ".cdata", &bfs_container_barechunk },
-		{ ".chunk", &bfs_container_barechunk },
-		{ ".bl", &bfs_container_barechunk },
-		{ ".bl2", &bfs_container_barechunk },
-	};
-	const char *dot = name ? strrchr(name, '.') : NULL;
-	size_t i;
-
-	for (i = 0; dot && i < BFS_ARRAY_LEN(ends); i++)
-		if (!strcmp(dot, ends[i].end))
-			return ends[i].row->name;
-	return NULL;
 }

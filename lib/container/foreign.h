@@ -19,8 +19,4 @@ enum bfs_err bfs_foreign_store(int dirfd, bool *ret_is) BFS_MUST_CHECK;
 /* The same of the text of an attributes.json. */
 bool bfs_foreign_is_n5(const char *text, size_t len);
 
-/* The container that a file's name says it is (the name of a row), or NULL:
- * "x.b2nd" is a "b2frame". */
-const char *bfs_claimed_container(const char *name);
-
 #endif

@@ -31,6 +31,8 @@ struct bfs_dir_part {
 
 struct bfs_format {
 	const char *name;		/* "b2frame", "chunk", ... */
+	/* What names of its files end with, up to a NULL: a hint only. */
+	const char *endings[8];
 	/* Whether head (the first head_len bytes, BFS_CONTAINER_PROBE if
 	 * there) of a file of file_len bytes is such a container. `name` is
 	 * the file's name (a hint) and may be NULL. May read more of source
@@ -82,5 +84,11 @@ struct bfs_format {
 
 extern const struct bfs_format *const bfs_formats[];
 extern const size_t bfs_n_formats;
+
+/* Whether a file's name (or NULL) says that it is of this format. */
+bool bfs_format_claims(const struct bfs_format *format, const char *name);
+/* The format that a file's name (or NULL) says it is (the name of a row), or
+ * NULL: "x.b2nd" is a "b2frame". */
+const char *bfs_claimed_container(const char *name);
 
 #endif

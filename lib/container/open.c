@@ -55,6 +55,16 @@ const struct bfs_format *bfs_container_probe(struct bfs_source *source,
 	return row;
 }
 
+const char *bfs_claimed_container(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < bfs_n_formats; i++)
+		if (bfs_format_claims(bfs_formats[i], name))
+			return bfs_formats[i]->name;
+	return NULL;
+}
+
 bool bfs_container_is_short(struct bfs_source *source, const char *name)
 {
 	uint8_t head[BFS_CONTAINER_PROBE];

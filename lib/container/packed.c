@@ -506,6 +506,7 @@ static void close_packed(struct bfs_container *f)
 
 const struct bfs_format bfs_container_packed = {
 	.name = "packed super-chunk",
+	.endings = { ".b2packed" },
 	.probe = probe,
 	.open = open_packed,
 	.span = span,

@@ -375,6 +375,7 @@ static enum bfs_err open_store(struct bfs_container *f, const char *name,
 
 const struct bfs_format bfs_container_zipstore = {
 	.name = "b2z",
+	.endings = { ".b2z" },
 	.probe = probe,
 	.open = open_store,
 };

@@ -5,6 +5,7 @@
  */
 #include "base/bytes.h"
 #include "container/foreign.h"
+#include "container/format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
