@@ -14,6 +14,7 @@
 #include "base/moment.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 bool bfs_format_claims(const struct bfs_format *format, const char *name)
 {

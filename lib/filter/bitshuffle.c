@@ -11,7 +11,7 @@
 
 #include "filter/bitshuffle_neon.h"
 #include "filter/bitshuffle_x86.h"
-#include "filter/shuffle.h"
+#include "filter/weave.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "filter/bytedelta.h"
 
 #include "filter/delta_neon.h"
-#include "filter/shuffle.h"
+#include "filter/weave.h"
 
 #include <string.h>
 

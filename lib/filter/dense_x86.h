@@ -13,7 +13,7 @@
 #ifndef BFS_FILTER_DENSE_X86_H
 #define BFS_FILTER_DENSE_X86_H
 
-#include "filter/shuffle.h"
+#include "filter/weave.h"
 #include "filter/zip_x86.h"
 
 #ifdef BFS_X86

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * filter.c - the table of filters, their names, and the choice of a variant.
+ * filter.c - the table of filters, and their names.
  */
 #include "filter/filter.h"
 
@@ -32,17 +32,4 @@ const char *bfs_filter_name(unsigned id, char buf[24])
 		return "none";
 	snprintf(buf, 24, "filter-%u", id);
 	return buf;
-}
-
-void bfs_filter_undo(const struct bfs_filter *filter,
-		     const struct bfs_filter_job *job)
-{
-	const enum bfs_cpu have = bfs_cpu_level();
-
-	for (int level = BFS_N_CPUS - 1; level >= 0; level--)
-		if (filter->undo[level] &&
-		    bfs_cpu_allows(have, (enum bfs_cpu)level)) {
-			filter->undo[level](job);
-			return;
-		}
 }

@@ -8,7 +8,7 @@
  */
 #include "filter/filter.h"
 
-#include "filter/shuffle.h"
+#include "filter/weave.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shuffle_neon.h - weaving with NEON; included by shuffle.c alone.
+ * weave_neon.h - weaving with NEON; included by weave.c alone.
  *
  * A step takes 16 bytes of each plane and zips them. Elements of 3n bytes
  * are zipped as three parts, and the store puts the parts side by side. Any
@@ -10,10 +10,10 @@
  * buffer. Elements that do not fill a step are done by a step that starts
  * earlier and does some of them again.
  */
-#ifndef BFS_FILTER_SHUFFLE_NEON_H
-#define BFS_FILTER_SHUFFLE_NEON_H
+#ifndef BFS_FILTER_WEAVE_NEON_H
+#define BFS_FILTER_WEAVE_NEON_H
 
-#include "filter/shuffle.h"
+#include "filter/weave.h"
 #include "filter/zip_neon.h"
 
 #ifdef BFS_ARM64

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shuffle.h - weaving planes of bytes into elements, for the filters that
+ * weave.h - weaving planes of bytes into elements, for the filters that
  * keep their data by byte of the element. Private to this room.
  *
  * Byte k of element i comes from byte i of plane k. Nothing outside the
  * planes is read, nothing outside the elements is written.
  */
-#ifndef BFS_FILTER_SHUFFLE_H
-#define BFS_FILTER_SHUFFLE_H
+#ifndef BFS_FILTER_WEAVE_H
+#define BFS_FILTER_WEAVE_H
 
 #include "base/compiler.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shuffle_x86.h - weaving with SSE2 and AVX2; included by shuffle.c alone.
+ * weave_x86.h - weaving with SSE2 and AVX2; included by weave.c alone.
  *
  * A step takes one vector of each plane, rounds their number up to a power
  * of two and zips them. Where an element is narrower than what a store
@@ -9,10 +9,10 @@
  * that do not fill a step are done by a step that starts earlier and does
  * some of them again.
  */
-#ifndef BFS_FILTER_SHUFFLE_X86_H
-#define BFS_FILTER_SHUFFLE_X86_H
+#ifndef BFS_FILTER_WEAVE_X86_H
+#define BFS_FILTER_WEAVE_X86_H
 
-#include "filter/shuffle.h"
+#include "filter/weave.h"
 #include "filter/zip_x86.h"
 
 #ifdef BFS_X86

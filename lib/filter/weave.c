@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shuffle_weave.c - planes of bytes become elements, by the best kernel for
+ * weave.c - planes of bytes become elements, by the best kernel for
  * their number at each level; and the same with more done on the way.
  */
-#include "filter/shuffle.h"
+#include "filter/weave.h"
 
 #include "base/cpu.h"
 #include "filter/dense_x86.h"
-#include "filter/shuffle_neon.h"
-#include "filter/shuffle_x86.h"
+#include "filter/weave_neon.h"
+#include "filter/weave_x86.h"
 
 void bfs_weave_scalar(const struct bfs_planes *planes)
 {
