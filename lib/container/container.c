@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * container.c - what containers of all formats share: closing, verdicts, where a
- * chunk lies and what its header says, lists of metalayers.
+ * container.c - what containers of all formats share: closing, verdicts, where
+ * a chunk lies and what its header says, lists of metalayers.
  */
 #include "container/container.h"
 
