@@ -40,7 +40,7 @@ static struct bfs_document *read_info(struct bloscfs_file *file,
 				      const struct bloscfs_node *dir)
 {
 	static char buf[65536];
-	struct bfs_document *doc;
+	struct bfs_document *doc = NULL;
 	struct bloscfs_node node;
 	size_t len;
 
