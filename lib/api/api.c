@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "source/source.h"
-#include "view/file.h"
-#include "view/view.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
 #include "view/xattr.h"
 
 #include <errno.h>

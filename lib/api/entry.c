@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "base/moment.h"
-#include "view/file.h"
-#include "view/view.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
 #include "view/xattr.h"
 
 #include <string.h>

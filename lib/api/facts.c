@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/moment.h"
 #include "view/facts.h"
-#include "view/file.h"
+#include "view/kept.h"
 
 #include <string.h>
 

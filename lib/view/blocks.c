@@ -4,8 +4,8 @@
  * header does not hold has an empty directory that cannot be opened.
  */
 #include "base/bytes.h"
-#include "view/file.h"
 #include "view/numbers.h"
+#include "view/parts.h"
 #include "view/view.h"
 
 enum kind { KIND_DIR, KIND_CHUNK, KIND_BLOCK };

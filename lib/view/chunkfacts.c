@@ -124,3 +124,12 @@ enum bfs_err bfs_chunk_find_facts(struct bfs_container *container, uint64_t n,
 	*ret_facts = facts;
 	return BFS_OK;
 }
+
+bool bfs_chunk_is_hole(struct bfs_container *container, uint64_t n)
+{
+	struct bfs_span span;
+
+	return !container->no_blank &&
+	       bfs_container_span(container, n, &span, NULL) == BFS_OK &&
+	       bfs_kind_is_blank(span.special);
+}

@@ -33,6 +33,9 @@ enum bfs_err bfs_chunk_find_facts(struct bfs_container *container, uint64_t n,
 				  struct bfs_chunk_facts *ret_facts,
 				  struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Whether the index says that chunk n reads as zeros; damage does not. */
+bool bfs_chunk_is_hole(struct bfs_container *container, uint64_t n);
+
 /* "zeros", "nan", "value" or "uninit"; NULL for other kinds. */
 const char *bfs_special_name(enum bfs_chunk_kind kind);
 

@@ -5,8 +5,9 @@
  * Names are logical numbers in at least ten decimal digits, so that nothing
  * is kept per chunk. Without an index the directory is empty.
  */
-#include "view/file.h"
+#include "view/chunkfacts.h"
 #include "view/numbers.h"
+#include "view/parts.h"
 #include "view/view.h"
 
 enum kind { KIND_DIR, KIND_CHUNK };
@@ -37,6 +38,12 @@ static bool chunks_list(struct bfs_file *file, const struct bfs_node *dir,
 static bool chunks_is_dir(const struct bfs_node *node)
 {
 	return node->kind == KIND_DIR;
+}
+
+static bool chunks_is_chunk(const struct bfs_node *node, uint64_t *ret_n)
+{
+	*ret_n = node->index;
+	return node->kind == KIND_CHUNK;
 }
 
 /* Chunks stay what they are. */
@@ -110,6 +117,7 @@ const struct bfs_view bfs_view_chunks = {
 	.list = chunks_list,
 	.is_dir = chunks_is_dir,
 	.keeps = chunks_keeps,
+	.is_chunk = chunks_is_chunk,
 	.stat = chunks_stat,
 	.open = chunks_open,
 	.run = chunks_run,

@@ -10,11 +10,13 @@
 
 #include "base/bytes.h"
 #include "base/moment.h"
-#include "view/file.h"
+#include "view/kept.h"
 
 #include <stdio.h>
 
 #define FIRST_STORED 64		/* entries to find a stored chunk in */
+/* The most entries of an index that are looked at to judge a container. */
+#define SCAN_CHUNKS UINT64_C(65536)
 
 /* ---- the verdict ----------------------------------------------------- */
 
@@ -28,7 +30,7 @@ static enum bfs_status status_of(enum bfs_err err)
 static enum bfs_err check_index(struct bfs_container *container,
 				struct bfs_diag *why)
 {
-	uint64_t n_scan = bfs_min(container->n_chunks, BFS_SCAN_CHUNKS);
+	uint64_t n_scan = bfs_min(container->n_chunks, SCAN_CHUNKS);
 
 	for (uint64_t n = 0; n < n_scan; n++) {
 		struct bfs_span span;
@@ -47,7 +49,7 @@ static enum bfs_err check_sizes(struct bfs_array *array, struct bfs_diag *why)
 	static const struct bfs_stream data = { BFS_STREAM_DATA, 0 };
 
 	if (array->container->chunksize <= 0 &&
-	    array->container->n_chunks > BFS_SCAN_CHUNKS)
+	    array->container->n_chunks > SCAN_CHUNKS)
 		return BFS_OK;
 	return bfs_array_ready(array, &data, why);
 }
@@ -165,25 +167,20 @@ enum bfs_err bfs_file_judge(struct bfs_file *file,
 			    const struct bfs_verdict **ret_verdict,
 			    struct bfs_diag *diag)
 {
-	struct bfs_file_state *state = bfs_file_state(file);
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_verdict verdict;
 	enum bfs_err err;
 
-	if (!bfs_flag_get(&state->judged)) {
+	if (!bfs_kept_has(&file->judged)) {
 		err = find_verdict(file->array, &verdict, diag);
 		if (err == BFS_OK)
 			err = bfs_source_check(file->array->container->source,
 					       diag);
 		BFS_TRY(bfs_moment_settle(mark, err, diag));
-		pthread_mutex_lock(&file->lock);
-		if (!state->judged) {
-			state->verdict = verdict;
-			bfs_flag_set(&state->judged);
-		}
-		pthread_mutex_unlock(&file->lock);
+		bfs_kept_publish(file, &file->judged, &file->verdict,
+				 &verdict, sizeof(verdict));
 	}
-	*ret_verdict = &state->verdict;
+	*ret_verdict = &file->verdict;
 	return BFS_OK;
 }
 
@@ -251,7 +248,7 @@ static enum bfs_err find_data_len(struct bfs_file *file,
 
 	if (container->is_store || container->kind == BFS_KIND_EXPRESSION)
 		return BFS_OK;
-	if (container->chunksize > 0 || container->n_chunks <= BFS_SCAN_CHUNKS)
+	if (container->chunksize > 0 || container->n_chunks <= SCAN_CHUNKS)
 		err = bfs_array_len(file->array, &data, &len, diag);
 	if (bfs_err_passes(err))
 		return err;

@@ -7,9 +7,9 @@
 #include "base/bytes.h"
 #include "text/json.h"
 #include "view/facts.h"
-#include "view/file.h"
+#include "view/kept.h"
+#include "view/parts.h"
 #include "view/view.h"
-#include "view/zarr/zarr.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,13 +168,12 @@ static void put_array(struct bfs_json *json, const struct bfs_array_meta *meta)
 	}
 }
 
-/* What Zarr can say matters where it is to be said. */
-static bool shows_zarr(const struct bfs_file *file)
+/* What the views that are on have to say. */
+static void put_notes(struct bfs_json *json, struct bfs_file *file)
 {
-	for (size_t i = 0; i < bfs_n_views; i++)
-		if (bfs_views[i] == &bfs_view_zarr)
-			return file->views >> i & 1 && bfs_file_is_array(file);
-	return false;
+	for (size_t i = 0; i < file->n_rows; i++)
+		if (bfs_file_shows(file, i) && file->rows[i]->note)
+			file->rows[i]->note(file, json);
 }
 
 /* What data.bin holds; null where that is not known. */
@@ -200,14 +199,16 @@ static void put_fetched(struct bfs_json *json,
 	put_u64(json, "chunks", container->n_chunks);
 }
 
-static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
-			      size_t *ret_len, struct bfs_diag *diag)
+static enum bfs_err make_info(struct bfs_file *file, unsigned key,
+			      char **ret_text, size_t *ret_len,
+			      struct bfs_diag *diag)
 {
 	const struct bfs_container *container = file->array->container;
 	struct bfs_facts facts;
 	struct bfs_json json;
 	enum bfs_err err;
 
+	(void)key;
 	BFS_TRY(bfs_file_find_facts(file, &facts, diag));
 	bfs_json_init(&json, MAX_INFO);
 	bfs_json_object(&json);
@@ -227,8 +228,7 @@ static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 	put_codec(&json, &facts);
 	put_filters(&json, &facts);
 	put_array(&json, &container->array);
-	if (shows_zarr(file))
-		bfs_zarr_note(file, &json);
+	put_notes(&json, file);
 	put_u64(&json, "metalayers", container->n_metas);
 	put_u64(&json, "vlmetalayers", container->n_vlmetas);
 	bfs_json_object_end(&json);
@@ -239,11 +239,11 @@ static enum bfs_err make_info(struct bfs_file *file, char **ret_text,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_info_text(struct bfs_file *file, const char **ret_text,
-			   size_t *ret_len, struct bfs_diag *diag)
+static enum bfs_err get_info(struct bfs_file *file, const char **ret_text,
+			     size_t *ret_len, struct bfs_diag *diag)
 {
-	return bfs_file_text(file, BFS_TEXT_INFO, make_info, ret_text, ret_len,
-			     diag);
+	return bfs_kept_text(file, BFS_ROW_info, 0, make_info, ret_text,
+			     ret_len, diag);
 }
 
 /* ---- the view -------------------------------------------------------- */
@@ -262,7 +262,7 @@ static void info_stat(struct bfs_file *file, const struct bfs_node *node,
 	size_t len;
 
 	(void)node;
-	if (bfs_info_text(file, &text, &len, NULL) == BFS_OK)
+	if (get_info(file, &text, &len, NULL) == BFS_OK)
 		bfs_text_stat(len, ret_attr);
 }
 
@@ -274,7 +274,7 @@ static enum bfs_err info_open(struct bfs_file *file,
 	size_t len;
 
 	(void)node;
-	return bfs_info_text(file, &text, &len, diag);
+	return get_info(file, &text, &len, diag);
 }
 
 static enum bfs_err info_part(struct bfs_file *file,
@@ -286,19 +286,15 @@ static enum bfs_err info_part(struct bfs_file *file,
 	size_t text_len;
 
 	(void)node;
-	BFS_TRY(bfs_info_text(file, &text, &text_len, diag));
-	if (off >= text_len)
-		return bfs_fail(diag, BFS_ERR_RANGE, off,
-				"beyond the end of info.json");
-	ret_part->bytes = text + off;
-	ret_part->len = bfs_min(len, text_len - off);
-	return BFS_OK;
+	BFS_TRY(get_info(file, &text, &text_len, diag));
+	return bfs_text_part(text, text_len, off, len, ret_part, diag);
 }
 
 const struct bfs_view bfs_view_info = {
 	.name = "info",
 	.on = true,
 	.in_stores = true,
+	.n_texts = 1,
 	.roots = info_roots,
 	.stat = info_stat,
 	.open = info_open,

@@ -3,8 +3,8 @@
  * lazy.c - lazy/N: each chunk as a lazy chunk, which is its header, its
  * block starts and a trailer that tells where its blocks lie.
  */
-#include "view/file.h"
 #include "view/numbers.h"
+#include "view/parts.h"
 #include "view/view.h"
 
 enum kind { KIND_DIR, KIND_CHUNK };

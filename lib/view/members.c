@@ -7,10 +7,10 @@
  * nesting.c's business, which asks here for its bytes.
  */
 #include "base/bytes.h"
-#include "container/nametree.h"
 #include "base/moment.h"
-#include "view/file.h"
-#include "view/nesting.h"
+#include "container/nametree.h"
+#include "view/kept.h"
+#include "view/members.h"
 #include "view/view.h"
 
 #include <stdatomic.h>
@@ -71,7 +71,7 @@ bool bfs_member_is_container(struct bfs_file *file, const struct bfs_node *node)
 	const char *name;
 	uint8_t looked;
 
-	if (bfs_views[node->view] != &bfs_view_members)
+	if (node->view != BFS_ROW_members)
 		return false;
 	m = find_member(file, node);
 	if (!m || m->err != BFS_OK)
@@ -91,7 +91,7 @@ bool bfs_member_is_container(struct bfs_file *file, const struct bfs_node *node)
 
 static size_t members_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
-	/* Members of a plain store are listed by root_node instead. */
+	/* Those of a plain store stand in its own directory (spread). */
 	if (!file->array->container->tree || file->array->container->is_store)
 		return 0;
 	ret_roots[0] = (struct bfs_root){ "tree", KIND_NODE };
@@ -177,6 +177,7 @@ const struct bfs_view bfs_view_members = {
 	.name = "members",
 	.on = true,
 	.always = true,
+	.spread = true,
 	.roots = members_roots,
 	.lookup = members_lookup,
 	.list = members_list,

@@ -8,7 +8,9 @@
 #include "view/nesting.h"
 
 #include "base/mem.h"
-#include "view/file.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
+#include "view/members.h"
 
 #define MAX_CHILDREN (UINT32_C(1) << 20)
 

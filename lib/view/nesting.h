@@ -50,14 +50,4 @@ bool bfs_nesting_lookup(struct bfs_nesting *nesting,
 bool bfs_nesting_list(struct bfs_nesting *nesting, const struct bfs_place *dir,
 		      uint64_t pos, char *name, struct bfs_place *ret_place);
 
-/* For nesting.c, by members.c: the bytes of a member, and its name. */
-enum bfs_err bfs_member_source(struct bfs_file *file,
-			       const struct bfs_node *node,
-			       struct bfs_source **ret_source,
-			       const char **ret_name,
-			       struct bfs_diag *diag) BFS_MUST_CHECK;
-/* Whether a node is a member that is a container. */
-bool bfs_member_is_container(struct bfs_file *file,
-			     const struct bfs_node *node);
-
 #endif

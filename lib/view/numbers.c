@@ -4,7 +4,7 @@
  */
 #include "view/numbers.h"
 
-#include "view/file.h"
+#include "view/kept.h"
 
 #define DIGITS 10
 
@@ -61,25 +61,4 @@ bool bfs_per_chunk_list(struct bfs_file *file, const struct bfs_node *dir,
 	*ret_node = (struct bfs_node){ dir->view, kind, pos };
 	bfs_number_name(pos, name);
 	return true;
-}
-
-bool bfs_chunk_is_hole(struct bfs_container *container, uint64_t n)
-{
-	struct bfs_span span;
-
-	return !container->no_blank &&
-	       bfs_container_span(container, n, &span, NULL) == BFS_OK &&
-	       bfs_kind_is_blank(span.special);
-}
-
-void bfs_stream_stat(struct bfs_file *file, const struct bfs_stream *stream,
-		     struct bfs_attr *ret_attr)
-{
-	uint64_t len;
-
-	ret_attr->blksize = bfs_file_blksize(file);
-	if (bfs_array_len(file->array, stream, &len, NULL) != BFS_OK)
-		return;
-	ret_attr->len = len;
-	ret_attr->stored_len = len;
 }

@@ -26,12 +26,4 @@ bool bfs_per_chunk_list(struct bfs_file *file, const struct bfs_node *dir,
 			uint16_t kind, uint64_t pos, char *name,
 			struct bfs_node *ret_node);
 
-/* Whether the index says that chunk n reads as zeros; damage does not. */
-bool bfs_chunk_is_hole(struct bfs_container *container, uint64_t n);
-
-/* The attributes of a file that is one stream; a length that cannot be known
- * is 0. */
-void bfs_stream_stat(struct bfs_file *file, const struct bfs_stream *stream,
-		     struct bfs_attr *ret_attr);
-
 #endif

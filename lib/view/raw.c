@@ -3,8 +3,8 @@
  * raw.c - raw/frame, the container's own bytes, and raw/chunks/N, each chunk
  * as it is stored.
  */
-#include "view/file.h"
 #include "view/numbers.h"
+#include "view/parts.h"
 #include "view/view.h"
 
 #include <string.h>

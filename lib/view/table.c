@@ -10,7 +10,7 @@
 #include "codec/codec.h"
 #include "filter/filter.h"
 #include "view/chunkfacts.h"
-#include "view/file.h"
+#include "view/kept.h"
 #include "view/view.h"
 
 #include <inttypes.h>

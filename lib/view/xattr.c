@@ -1,72 +1,118 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * xattr.c - user.bloscfs.* attributes: of a frame's directory what info.json
- * says, of a chunk's file one JSON object.
+ * xattr.c - user.bloscfs.* attributes: of a container's directory some of the
+ * facts that info.json tells, of a chunk's file one JSON object.
  */
 #include "view/xattr.h"
 
 #include "base/bytes.h"
-#include "text/json.h"
-#include "text/json_read.h"
 #include "base/mem.h"
+#include "text/json.h"
 #include "view/chunkfacts.h"
-#include "view/file.h"
+#include "view/facts.h"
+#include "view/kept.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define PREFIX "user.bloscfs."
 
-/* Attributes of a frame, which are keys of info.json. */
-static const char *const frame_names[] = {
-	PREFIX "format", PREFIX "codec", PREFIX "filters", PREFIX "shape",
-	PREFIX "dtype", PREFIX "ratio",
+enum fact { FORMAT, CODEC, FILTERS, SHAPE, DTYPE, RATIO, N_FACTS };
+
+/* Attributes of a container, by the names of their keys in info.json. */
+static const char *const fact_names[N_FACTS] = {
+	[FORMAT] = PREFIX "format",
+	[CODEC] = PREFIX "codec",
+	[FILTERS] = PREFIX "filters",
+	[SHAPE] = PREFIX "shape",
+	[DTYPE] = PREFIX "dtype",
+	[RATIO] = PREFIX "ratio",
 };
 
-/* One value, as it is written in info.json, strings without quotes. */
-static size_t spell_one(const struct bfs_value *v, char *value, size_t cap)
+/* A comma before all but the first of a list. */
+static void add_item(char *value, size_t *len, const char *item)
 {
-	bool quoted = v->kind == BFS_VALUE_STRING;
+	int n = *len < BFS_XATTR_MAX ?
+		snprintf(value + *len, BFS_XATTR_MAX - *len, "%s%s",
+			 *len ? "," : "", item) : 0;
 
-	return (size_t)snprintf(value, cap, "%.*s",
-				(int)(quoted ? v->s.len : v->raw_len),
-				quoted ? v->s.text : v->raw);
+	*len += (size_t)n;
 }
 
-/* A list as "a,b", other values as they are; "" for what is not there. */
-static size_t spell(const struct bfs_value *v, char *value)
+static size_t spell_filters(const struct bfs_facts *facts, char *value)
 {
-	const struct bfs_value *item;
 	size_t len = 0;
 
-	if (!v || v->kind == BFS_VALUE_NULL)
-		return 0;
-	if (v->kind == BFS_VALUE_DOUBLE)
-		return (size_t)snprintf(value, BFS_XATTR_MAX, "%.2f", v->d);
-	if (v->kind != BFS_VALUE_ARRAY) {
-		len = spell_one(v, value, BFS_XATTR_MAX);
-		return len < BFS_XATTR_MAX ? len : 0;
-	}
-	for (item = v->first; item && len < BFS_XATTR_MAX; item = item->next) {
-		if (item != v->first)
-			value[len++] = ',';
-		len += spell_one(item, value + len, BFS_XATTR_MAX - len);
-	}
-	return len < BFS_XATTR_MAX ? len : 0;
+	for (unsigned i = 0; i < facts->n_filters; i++)
+		add_item(value, &len, facts->filters[i].name);
+	return len;
 }
 
-static size_t frame_value(struct bfs_file *file, const char *key, char *value)
+static size_t spell_shape(const struct bfs_array_meta *meta, char *value)
 {
-	struct bfs_document *doc;
-	const char *text;
-	size_t text_len, len;
+	size_t len = 0;
+	char item[24];
 
-	if (bfs_info_text(file, &text, &text_len, NULL) != BFS_OK ||
-	    bfs_json_read(text, text_len, &doc, NULL) != BFS_OK)
-		return 0;
-	len = spell(bfs_value_get(bfs_document_root(doc), key), value);
-	bfs_document_free(doc);
+	for (unsigned i = 0; meta->present && i < meta->ndim &&
+			     i < BFS_MAX_DIM; i++) {
+		snprintf(item, sizeof(item), "%" PRId64, meta->shape[i]);
+		add_item(value, &len, item);
+	}
 	return len;
+}
+
+static size_t spell_dtype(const struct bfs_array_meta *meta, char *value)
+{
+	if (!meta->present || !meta->dtype ||
+	    meta->dtype_len >= BFS_XATTR_MAX ||
+	    !bfs_json_is_utf8(meta->dtype, meta->dtype_len))
+		return 0;
+	return (size_t)snprintf(value, BFS_XATTR_MAX, "%.*s",
+				(int)meta->dtype_len, meta->dtype);
+}
+
+static size_t spell_ratio(const struct bfs_container *container,
+			  const struct bfs_facts *facts, char *value)
+{
+	if (facts->nbytes == BFS_NOT_KNOWN || !container->cbytes)
+		return 0;
+	return (size_t)snprintf(value, BFS_XATTR_MAX, "%.2f",
+				(double)facts->nbytes /
+					(double)container->cbytes);
+}
+
+static size_t container_value(struct bfs_file *file, enum fact fact,
+			      char *value)
+{
+	const struct bfs_container *container = file->array->container;
+	struct bfs_facts facts;
+	size_t len = 0;
+
+	if (bfs_file_find_facts(file, &facts, NULL) != BFS_OK)
+		return 0;
+	switch (fact) {
+	case FORMAT:
+		add_item(value, &len, container->format);
+		break;
+	case CODEC:
+		add_item(value, &len, facts.codec);
+		break;
+	case FILTERS:
+		len = spell_filters(&facts, value);
+		break;
+	case SHAPE:
+		len = spell_shape(&container->array, value);
+		break;
+	case DTYPE:
+		len = spell_dtype(&container->array, value);
+		break;
+	case RATIO:
+		len = spell_ratio(container, &facts, value);
+		break;
+	case N_FACTS:
+		break;
+	}
+	return len < BFS_XATTR_MAX ? len : 0;
 }
 
 static void put_filters(struct bfs_json *json, const struct bfs_chunk_head *h)
@@ -147,20 +193,24 @@ bool bfs_file_xattr(struct bfs_file *file, const struct bfs_node *node,
 		    size_t i, const char **ret_name, char *value,
 		    size_t *ret_len)
 {
+	const struct bfs_view *row;
+	uint64_t n;
+
 	if (node->view == BFS_VIEW_ROOT) {
-		if (i >= BFS_ARRAY_LEN(frame_names))
+		if (i >= N_FACTS)
 			return false;
-		*ret_name = frame_names[i];
+		*ret_name = fact_names[i];
 		if (value)
-			*ret_len = frame_value(file, frame_names[i] +
-					       strlen(PREFIX), value);
+			*ret_len = container_value(file, (enum fact)i, value);
 		return true;
 	}
-	if (i > 0 || node->view >= bfs_n_views ||
-	    bfs_views[node->view] != &bfs_view_chunks || node->kind == 0)
+	if (i > 0 || node->view >= file->n_rows)
+		return false;
+	row = file->rows[node->view];
+	if (!row->is_chunk || !row->is_chunk(node, &n))
 		return false;
 	*ret_name = PREFIX "chunk";
 	if (value)
-		*ret_len = chunk_value(file, node->index, value);
+		*ret_len = chunk_value(file, n, value);
 	return true;
 }

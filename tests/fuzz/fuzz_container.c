@@ -8,6 +8,7 @@
  */
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "view/dispatch.h"
 #include "view/nesting.h"
 
 #include <stdlib.h>

@@ -12,7 +12,8 @@
 
 #include "array/array.h"
 #include "support/build.h"
-#include "view/view.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
 
 #include <stdbool.h>
 

@@ -10,7 +10,8 @@
 #define BFS_TEST_FRAMES_H
 
 #include "array/array.h"
-#include "view/view.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>

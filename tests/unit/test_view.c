@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "support/frames.h"
 #include "container/nametree.h"
-#include "view/view.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
 
 #include <fcntl.h>
 #include <ftw.h>

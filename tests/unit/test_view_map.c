@@ -63,7 +63,7 @@ static void the_size_is_known_before_the_map_is_made(void **state)
 
 		assert_true(frames_find(file, "map.svg", &node));
 		bfs_file_stat(file, &node, &attr);
-		assert_false(file->texts[BFS_TEXT_MAP].made);
+		assert_false(file->slots[BFS_ROW_map].texts[0].made);
 		text = read_map(file);
 		assert_int_equal(strlen(text), attr.len);
 		free(text);

@@ -7,7 +7,8 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "support/frames.h"
-#include "view/file.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -298,7 +298,7 @@ static void an_array_in_order_f_says_so_in_both_versions(void **state)
 
 /* An array of joined chunks, as far as grids and metadata need one. */
 struct fake {
-	struct bfs_file_state state;
+	struct bfs_file file;
 	struct bfs_array array;
 	struct bfs_container container;
 };
@@ -307,7 +307,7 @@ static void make_fake(struct fake *fake, unsigned ndim, const int64_t *shape,
 		      uint32_t typesize, bool fortran)
 {
 	memset(fake, 0, sizeof(*fake));
-	fake->state.file.array = &fake->array;
+	fake->file.array = &fake->array;
 	fake->array.container = &fake->container;
 	fake->container.typesize = typesize;
 	fake->container.array = (struct bfs_array_meta){ .present = true,
@@ -377,7 +377,7 @@ static void joined_arrays_are_cut_into_runs_of_bounded_length(void **state)
 		make_fake(&fake, cases[i / 2].ndim, cases[i / 2].shape, 3,
 			  i % 2);
 		fake.container.chunksize = 65536;
-		assert_int_equal(bfs_zarr_new(&fake.state.file, &z, NULL),
+		assert_int_equal(bfs_zarr_new(&fake.file, &z, NULL),
 				 BFS_OK);
 		assert_true(z->chunk_len <= 65536 + 3);
 		for (uint64_t n = 0; n < z->n_chunks; n++) {
@@ -410,7 +410,7 @@ static void hostile_shapes_of_joined_arrays_stay_in_bounds(void **state)
 		make_fake(&fake, ndim, shape, 1 + (uint32_t)draw(INT32_MAX),
 			  draw(2));
 		fake.container.chunksize = (int64_t)draw(INT32_MAX) - 1;
-		err = bfs_zarr_new(&fake.state.file, &z, NULL);
+		err = bfs_zarr_new(&fake.file, &z, NULL);
 		if (err != BFS_OK) {
 			assert_int_equal(err, BFS_ERR_UNSUPPORTED);
 			continue;

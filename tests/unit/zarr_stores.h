@@ -9,7 +9,8 @@
 #include "base/bytes.h"
 #include "support/build2.h"
 #include "support/frames.h"
-#include "view/file.h"
+#include "view/dispatch.h"
+#include "view/kept.h"
 #include "view/zarr/zarr.h"
 
 #include <setjmp.h>

@@ -3,19 +3,20 @@
  * grid.c - which chunks an opened array has as a Zarr array, and where
  * their bytes lie.
  *
- * A checked frame comes in. All products that go out fit: chunk_len is the
+ * A checked container comes in. All products that go out fit: chunk_len is the
  * length of something that was checked, n_chunks is bounded.
  */
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "base/moment.h"
-#include "view/file.h"
+#include "view/kept.h"
+#include "view/payload.h"
+#include "view/zarr/types.h"
 #include "view/zarr/zarr.h"
 
 /* Bytes of a chunk of a joined array, as far as one item is not more. */
 #define MIN_CHUNK (UINT64_C(64) << 10)
 #define MAX_CHUNK (UINT64_C(4) << 20)
-#define ANY_CHUNK (UINT64_C(1) << 20)	/* where the frame tells no size */
+#define ANY_CHUNK (UINT64_C(1) << 20)	/* where nothing tells a size */
 
 /* The place of a dimension in the order in which the bytes lie. */
 static unsigned real_dim(const struct bfs_zarr *z, unsigned d)
@@ -43,7 +44,7 @@ static void add_tiles(struct bfs_zarr *z, const struct bfs_file *file)
 	z->chunk_len = file->array->nd.tile_len;
 }
 
-/* About as many bytes as a chunk of the frame has. */
+/* About as many bytes as a chunk of the container has. */
 static uint64_t wanted_len(const struct bfs_container *container)
 {
 	uint64_t len = container->chunksize > 0 ? (uint64_t)container->chunksize
@@ -116,9 +117,9 @@ static enum bfs_err fill(struct bfs_zarr *z, const struct bfs_file *file,
 	const struct bfs_container *container = file->array->container;
 	const struct bfs_array_meta *m = &container->array;
 
-	if (!bfs_file_is_array(file))
+	if (!bfs_payload_is_array(file))
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0, "no array");
-	BFS_TRY(bfs_file_check_items(file, diag));
+	BFS_TRY(bfs_payload_check_items(file, diag));
 	z->fortran = m->fortran && m->ndim > 1;
 	BFS_TRY(bfs_dtype_of_items(m->dtype, m->dtype_len, container->typesize,
 				   m->ndim, &z->fortran, &z->dtype, diag));
@@ -127,7 +128,7 @@ static enum bfs_err fill(struct bfs_zarr *z, const struct bfs_file *file,
 	else
 		add_joined(z, file);
 	BFS_TRY(count_chunks(z, diag));
-	bfs_zarr_judge(z);
+	bfs_zarr_judge(&z->dtype, z->v2_why, z->v3_why);
 	return BFS_OK;
 }
 
@@ -156,28 +157,22 @@ void bfs_zarr_free(struct bfs_zarr *z)
 	bfs_free(z);
 }
 
+static enum bfs_err find_zarr(struct bfs_file *file, void **ret_state,
+			      struct bfs_diag *diag)
+{
+	struct bfs_zarr *z;
+
+	BFS_TRY(bfs_zarr_new(file, &z, diag));
+	*ret_state = z;
+	return BFS_OK;
+}
+
 const struct bfs_zarr *bfs_zarr_get(struct bfs_file *file)
 {
-	struct bfs_file_state *state = bfs_file_state(file);
-	uint64_t mark = bfs_moment_mark();
-	struct bfs_zarr *z = NULL;
+	const void *z;
 
-	if (bfs_flag_get(&state->zarr_known))
-		return state->zarr;
-	if (bfs_err_passes(bfs_moment_settle(mark, bfs_zarr_new(file, &z, NULL),
-					     NULL))) {
-		bfs_zarr_free(z);
-		return NULL;
-	}
-	pthread_mutex_lock(&file->lock);
-	if (!state->zarr_known) {
-		state->zarr = z;
-		z = NULL;
-		bfs_flag_set(&state->zarr_known);
-	}
-	pthread_mutex_unlock(&file->lock);
-	bfs_zarr_free(z);	/* another thread was faster */
-	return state->zarr;
+	return bfs_kept_state(file, BFS_ROW_zarr, find_zarr, &z, NULL) ==
+	       BFS_OK ? z : NULL;
 }
 
 void bfs_zarr_place(const struct bfs_zarr *z, uint64_t n, uint64_t *ret_off,

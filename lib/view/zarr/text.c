@@ -8,22 +8,12 @@
  * item of that value for a missing one; no chunk is left out, so that it is
  * never needed.
  */
-#include "base/bytes.h"
-#include "base/mem.h"
-#include "base/moment.h"
-#include "view/file.h"
+#include "view/kept.h"
+#include "view/zarr/types.h"
 #include "view/zarr/zarr.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The longest plain bytes that are written out as a fill value, and that are
- * a data type of version 3. */
-#define MAX_RAW 4096
-
-_Static_assert((size_t)BFS_TEXT_ZARR + (size_t)BFS_ZARR_N_TEXTS ==
-	       (size_t)BFS_N_TEXTS, "each text has its slot");
 
 static void put_text(struct bfs_json *json, const char *key, const char *text)
 {
@@ -54,150 +44,13 @@ static void put_dim_names(struct bfs_json *json, const char *key, unsigned n)
 	bfs_json_array_end(json);
 }
 
-/* ---- data types ------------------------------------------------------ */
-
-/* "<i4": of a type without fields. */
-static void name_simple(const struct bfs_dtype *type, char *text, size_t size)
-{
-	snprintf(text, size, "%c%c%" PRIu64 "%s", type->order, type->kind,
-		 type->unit_size / (type->kind == 'U' ? 4 : 1), type->unit);
-}
-
-static void name_pad(uint64_t off, char name[32])
-{
-	snprintf(name, 32, "_pad%" PRIu64, off);
-}
-
-static bool has_field(const struct bfs_dtype *type, const char *name)
-{
-	for (size_t i = 0; i < type->n_fields; i++)
-		if (!strcmp(type->fields[i].name, name))
-			return true;
-	return false;
-}
-
-/* Whether the fields can be listed, gaps among them by a name. */
-static bool can_list(const struct bfs_dtype *type)
-{
-	uint64_t at = 0;
-	char pad[32];
-
-	if (type->kind != 'T' || !bfs_dtype_is_listable(type))
-		return true;	/* as plain text */
-	for (size_t i = 0; i < type->n_fields; i++) {
-		name_pad(at, pad);
-		if (!can_list(&type->fields[i].type) ||
-		    (at < type->fields[i].off && has_field(type, pad)))
-			return false;
-		at = type->fields[i].off + type->fields[i].type.itemsize;
-	}
-	name_pad(at, pad);
-	return at == type->unit_size || !has_field(type, pad);
-}
-
-static void put_gap(struct bfs_json *json, uint64_t at, uint64_t end)
-{
-	char pad[32], type[32];
-
-	if (at == end)
-		return;
-	name_pad(at, pad);
-	snprintf(type, sizeof(type), "|V%" PRIu64, end - at);
-	bfs_json_array_inline(json);
-	bfs_json_string(json, pad);
-	bfs_json_string(json, type);
-	bfs_json_array_end(json);
-}
-
-/* A type of version 2: text, or a list of fields [name, type, shape]. */
-static void put_type2(struct bfs_json *json, const struct bfs_dtype *type)
-{
-	char text[64];
-	uint64_t at = 0;
-
-	if (type->kind != 'T') {
-		name_simple(type, text, sizeof(text));
-		bfs_json_string(json, text);
-		return;
-	}
-	if (!bfs_dtype_is_listable(type)) {
-		snprintf(text, sizeof(text), "|V%" PRIu64, type->unit_size);
-		bfs_json_string(json, text);
-		return;
-	}
-	bfs_json_array_inline(json);
-	for (size_t i = 0; i < type->n_fields; i++) {
-		const struct bfs_dtype_field *field = &type->fields[i];
-
-		put_gap(json, at, field->off);
-		bfs_json_array_inline(json);
-		bfs_json_string(json, field->name);
-		put_type2(json, &field->type);
-		if (field->type.n_dims) {
-			bfs_json_array_inline(json);
-			for (unsigned d = 0; d < field->type.n_dims; d++)
-				bfs_json_u64(json, field->type.dims[d]);
-			bfs_json_array_end(json);
-		}
-		bfs_json_array_end(json);
-		at = field->off + field->type.itemsize;
-	}
-	put_gap(json, at, type->unit_size);
-	bfs_json_array_end(json);
-}
-
-/* The name of a type of version 3; false where it has none. */
-static bool name_type3(const struct bfs_dtype *type, char name[32])
-{
-	unsigned bits = (unsigned)type->unit_size * 8;
-
-	switch (type->kind) {
-	case 'b':
-		strcpy(name, "bool");
-		return true;
-	case 'i':
-	case 'u':
-		snprintf(name, 32, "%sint%u", type->kind == 'u' ? "u" : "",
-			 bits);
-		return true;
-	case 'f':
-		snprintf(name, 32, "float%u", bits);
-		return bits <= 64;
-	case 'c':
-		snprintf(name, 32, "complex%u", bits);
-		return bits <= 128;
-	case 'V':
-		snprintf(name, 32, "r%u", bits);
-		return type->unit_size <= MAX_RAW;
-	default:
-		return false;
-	}
-}
-
-void bfs_zarr_judge(struct bfs_zarr *z)
-{
-	char name[64];
-
-	if (!can_list(&z->dtype))
-		snprintf(z->v2_why, sizeof(z->v2_why),
-			 "these fields cannot be listed");
-	if (name_type3(&z->dtype, name))
-		return;
-	if (z->dtype.kind == 'T')
-		strcpy(name, "of fields");
-	else
-		name_simple(&z->dtype, name, sizeof(name));
-	snprintf(z->v3_why, sizeof(z->v3_why),
-		 "dtype %s has no v3 data type", name);
-}
-
 /* ---- fill values ----------------------------------------------------- */
 
 static void put_raw_fill(struct bfs_json *json, uint64_t len)
 {
-	static const uint8_t zeros[MAX_RAW];
+	static const uint8_t zeros[BFS_ZARR_MAX_RAW];
 
-	if (len > MAX_RAW)
+	if (len > BFS_ZARR_MAX_RAW)
 		bfs_json_null(json);
 	else
 		bfs_json_base64_text(json, zeros, (size_t)len);
@@ -261,7 +114,7 @@ static void put_array2(struct bfs_json *json, const struct bfs_zarr *z,
 	put_dims(json, "shape", z->shape, z->n);
 	put_dims(json, "chunks", z->chunk, z->n);
 	bfs_json_key(json, "dtype");
-	put_type2(json, &z->dtype);
+	bfs_zarr_put_type2(json, &z->dtype);
 	bfs_json_key(json, "compressor");
 	bfs_json_null(json);
 	bfs_json_key(json, "fill_value");
@@ -321,7 +174,7 @@ static void put_array3(struct bfs_json *json, const struct bfs_zarr *z)
 {
 	char type[32];
 
-	(void)name_type3(&z->dtype, type);
+	(void)bfs_zarr_name_type3(&z->dtype, type);
 	bfs_json_object(json);
 	bfs_json_key(json, "zarr_format");
 	bfs_json_u64(json, 3);
@@ -394,19 +247,22 @@ static void put_group3(struct bfs_json *json, const struct bfs_zarr *z)
 	bfs_json_object_end(json);
 }
 
-/* ---- texts of a file ------------------------------------------------- */
+/* ---- the texts ------------------------------------------------------- */
 
-static enum bfs_err make_text(const struct bfs_zarr *z,
-			      enum bfs_zarr_text which, char **ret_text,
-			      size_t *ret_len)
+static enum bfs_err make_text(struct bfs_file *file, unsigned which,
+			      char **ret_text, size_t *ret_len,
+			      struct bfs_diag *diag)
 {
+	const struct bfs_zarr *z = bfs_zarr_get(file);
 	struct bfs_json json;
 	enum bfs_err err;
 
+	if (!z)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
 	bfs_json_init(&json, 0);
 	/* zarr-python up to 2.13 reads nothing else. */
 	json.ascii = true;
-	switch (which) {
+	switch ((enum bfs_zarr_text)which) {
 	case BFS_ZARR_ARRAY2:
 	case BFS_ZARR_MEMBER2:
 		put_array2(&json, z, which == BFS_ZARR_MEMBER2);
@@ -428,53 +284,15 @@ static enum bfs_err make_text(const struct bfs_zarr *z,
 	}
 	err = bfs_json_finish(&json, ret_text, ret_len);
 	bfs_json_release(&json);
-	return err;
+	if (err != BFS_OK)
+		return bfs_fail(diag, err, 0, "no room for Zarr's metadata");
+	return BFS_OK;
 }
 
 enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
 			   const char **ret_text, size_t *ret_len,
 			   struct bfs_diag *diag)
 {
-	struct bfs_text *text = &file->texts[BFS_TEXT_ZARR] + which;
-	uint64_t mark = bfs_moment_mark();
-	const struct bfs_zarr *z = bfs_zarr_get(file);
-	struct bfs_diag why = { .chunk = -1 };
-	enum bfs_err err;
-	char *buf = NULL;
-	size_t len = 0;
-
-	if (bfs_text_kept(text, &err, ret_text, ret_len, diag))
-		return err;
-	if (!z)
-		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	err = make_text(z, which, &buf, &len);
-	if (err != BFS_OK)
-		err = bfs_fail(&why, err, 0, "no room for Zarr's metadata");
-	return bfs_text_keep(file, text, mark, err, buf, len, &why, ret_text,
+	return bfs_kept_text(file, BFS_ROW_zarr, which, make_text, ret_text,
 			     ret_len, diag);
-}
-
-static void put_verdict(struct bfs_json *json, const char *key,
-			const char *why)
-{
-	bfs_json_key(json, key);
-	if (why[0])
-		bfs_json_string(json, why);
-	else
-		bfs_json_bool(json, true);
-}
-
-void bfs_zarr_note(struct bfs_file *file, struct bfs_json *json)
-{
-	const struct bfs_zarr *z = bfs_zarr_get(file);
-
-	bfs_json_key(json, "zarr");
-	if (!z) {
-		bfs_json_bool(json, false);
-		return;
-	}
-	bfs_json_object(json);
-	put_verdict(json, "v2", z->v2_why);
-	put_verdict(json, "v3", z->v3_why);
-	bfs_json_object_end(json);
 }

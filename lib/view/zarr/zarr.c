@@ -8,8 +8,10 @@
  * its full size also at the array's edge; what reads as zeros is a hole.
  */
 #include "base/bytes.h"
-#include "view/file.h"
-#include "view/numbers.h"
+#include "text/json.h"
+#include "view/chunkfacts.h"
+#include "view/parts.h"
+#include "view/payload.h"
 #include "view/zarr/zarr.h"
 
 #include <inttypes.h>
@@ -366,7 +368,6 @@ static enum bfs_err zarr_open(struct bfs_file *file,
 			      const struct bfs_node *node,
 			      struct bfs_diag *diag)
 {
-	static const struct bfs_stream data = { BFS_STREAM_DATA, 0 };
 	const struct bfs_zarr *z = find_chunk(file, node);
 	const char *text;
 	size_t len;
@@ -377,7 +378,7 @@ static enum bfs_err zarr_open(struct bfs_file *file,
 		return get_text(file, node, &text, &len, diag);
 	if (!z)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	return z->tiled ? BFS_OK : bfs_array_ready(file->array, &data, diag);
+	return z->tiled ? BFS_OK : bfs_payload_ready(file, diag);
 }
 
 /* Of a joined array: data, then the padding of a last chunk. */
@@ -422,16 +423,47 @@ static enum bfs_err zarr_part(struct bfs_file *file,
 		return BFS_OK;
 	}
 	BFS_TRY(get_text(file, node, &text, &text_len, diag));
-	if (off >= text_len)
-		return bfs_fail(diag, BFS_ERR_RANGE, off,
-				"beyond the end of a text");
-	ret_part->bytes = text + off;
-	ret_part->len = bfs_min(len, text_len - off);
-	return BFS_OK;
+	return bfs_text_part(text, text_len, off, len, ret_part, diag);
+}
+
+/* ---- info.json ------------------------------------------------------- */
+
+static void put_verdict(struct bfs_json *json, const char *key,
+			const char *why)
+{
+	bfs_json_key(json, key);
+	if (why[0])
+		bfs_json_string(json, why);
+	else
+		bfs_json_bool(json, true);
+}
+
+static void zarr_note(struct bfs_file *file, struct bfs_json *json)
+{
+	const struct bfs_zarr *z;
+
+	if (!bfs_payload_is_array(file))
+		return;
+	z = bfs_zarr_get(file);
+	bfs_json_key(json, "zarr");
+	if (!z) {
+		bfs_json_bool(json, false);
+		return;
+	}
+	bfs_json_object(json);
+	put_verdict(json, "v2", z->v2_why);
+	put_verdict(json, "v3", z->v3_why);
+	bfs_json_object_end(json);
+}
+
+static void zarr_release(void *state)
+{
+	bfs_zarr_free(state);
 }
 
 const struct bfs_view bfs_view_zarr = {
 	.name = "zarr",
+	.n_texts = BFS_ZARR_N_TEXTS,
 	.roots = zarr_roots,
 	.lookup = zarr_lookup,
 	.list = zarr_list,
@@ -440,4 +472,6 @@ const struct bfs_view bfs_view_zarr = {
 	.open = zarr_open,
 	.run = zarr_run,
 	.part = zarr_part,
+	.note = zarr_note,
+	.release = zarr_release,
 };

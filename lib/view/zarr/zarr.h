@@ -10,8 +10,8 @@
 #define BFS_VIEW_ZARR_ZARR_H
 
 #include "text/dtype.h"
-#include "text/json.h"
 #include "view/view.h"
+#include "view/zarr/types.h"
 
 /* Those of the array, and those of a sub-array that its items are. */
 #define BFS_ZARR_DIMS (BFS_MAX_DIM + BFS_DTYPE_MAXDIM)
@@ -25,7 +25,7 @@ struct bfs_zarr {
 	uint64_t grid[BFS_ZARR_DIMS];	/* chunks along each */
 	uint64_t n_chunks;		/* 0 where the array has no items */
 	uint64_t chunk_len;		/* bytes */
-	bool tiled;			/* chunk N is tile N of the frame */
+	bool tiled;			/* chunk N is the container's tile N */
 	bool fortran;			/* items are in order F */
 	/* Of joined arrays: the dimension that is cut (of order C), and the
 	 * bytes that one step in it takes. */
@@ -33,11 +33,11 @@ struct bfs_zarr {
 	uint64_t step_len;
 	struct bfs_dtype dtype;		/* of the items, owned */
 	/* Why a version of Zarr cannot say it; "" where it can. */
-	char v2_why[96], v3_why[96];
+	char v2_why[BFS_ZARR_WHY], v3_why[BFS_ZARR_WHY];
 };
 
-/* What is known of the file as a Zarr array, found out once and kept with
- * it; NULL where it is none (or no memory). */
+/* What is known of the container as a Zarr array, found out once and kept
+ * with it; NULL where it is none (or no memory). */
 const struct bfs_zarr *bfs_zarr_get(struct bfs_file *file);
 void bfs_zarr_free(struct bfs_zarr *zarr);
 
@@ -51,10 +51,8 @@ enum bfs_err bfs_zarr_new(const struct bfs_file *file,
 void bfs_zarr_place(const struct bfs_zarr *zarr, uint64_t n,
 		    uint64_t *ret_off, uint64_t *ret_len);
 
-/* Fills v2_why and v3_why from the dtype (zarr/text.c). */
-void bfs_zarr_judge(struct bfs_zarr *zarr);
-
-/* The texts of metadata files. A group holds the array as `data`. */
+/* The texts of metadata files (zarr/text.c). A group holds the array as
+ * `data`. */
 enum bfs_zarr_text {
 	BFS_ZARR_ARRAY2,	/* .zarray */
 	BFS_ZARR_MEMBER2,	/* .zarray of the array in a group */
@@ -67,8 +65,5 @@ enum bfs_zarr_text {
 enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
 			   const char **ret_text, size_t *ret_len,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
-
-/* What info.json says of it, as a key and its value. */
-void bfs_zarr_note(struct bfs_file *file, struct bfs_json *json);
 
 #endif

@@ -16,7 +16,8 @@
 #include "filter/filter.h"
 #include "base/mem.h"
 #include "view/chunkfacts.h"
-#include "view/file.h"
+#include "view/kept.h"
+#include "view/parts.h"
 #include "view/view.h"
 
 #include <inttypes.h>
@@ -442,8 +443,9 @@ static enum bfs_err fill_map(struct bfs_container *container,
 	return bfs_source_check(container->source, diag);
 }
 
-static enum bfs_err make_map(struct bfs_file *file, char **ret_text,
-			     size_t *ret_len, struct bfs_diag *diag)
+static enum bfs_err make_map(struct bfs_file *file, unsigned key,
+			     char **ret_text, size_t *ret_len,
+			     struct bfs_diag *diag)
 {
 	struct bfs_container *container = file->array->container;
 	struct layout l = make_layout(container->n_chunks);
@@ -451,6 +453,7 @@ static enum bfs_err make_map(struct bfs_file *file, char **ret_text,
 	char *buf = bfs_alloc(len + 1);
 	enum bfs_err err;
 
+	(void)key;
 	if (!buf)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for a map");
 	err = fill_map(container, &l, buf, len, diag);
@@ -461,6 +464,13 @@ static enum bfs_err make_map(struct bfs_file *file, char **ret_text,
 	*ret_text = buf;
 	*ret_len = len;
 	return BFS_OK;
+}
+
+static enum bfs_err get_map(struct bfs_file *file, const char **ret_text,
+			    size_t *ret_len, struct bfs_diag *diag)
+{
+	return bfs_kept_text(file, BFS_ROW_map, 0, make_map, ret_text, ret_len,
+			     diag);
 }
 
 static size_t map_roots(struct bfs_file *file, struct bfs_root *ret_roots)
@@ -487,7 +497,7 @@ static enum bfs_err map_open(struct bfs_file *file,
 	size_t len;
 
 	(void)node;
-	return bfs_file_text(file, BFS_TEXT_MAP, make_map, &text, &len, diag);
+	return get_map(file, &text, &len, diag);
 }
 
 static enum bfs_err map_part(struct bfs_file *file,
@@ -499,15 +509,13 @@ static enum bfs_err map_part(struct bfs_file *file,
 	size_t text_len;
 
 	(void)node;
-	BFS_TRY(bfs_file_text(file, BFS_TEXT_MAP, make_map, &text, &text_len,
-			      diag));
-	ret_part->bytes = text + off;
-	ret_part->len = bfs_min(len, text_len - off);
-	return BFS_OK;
+	BFS_TRY(get_map(file, &text, &text_len, diag));
+	return bfs_text_part(text, text_len, off, len, ret_part, diag);
 }
 
 const struct bfs_view bfs_view_map = {
 	.name = "map",
+	.n_texts = 1,
 	.roots = map_roots,
 	.stat = map_stat,
 	.open = map_open,

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dispatch.c - the table of views: which are on, looking up and listing their
+ * entries, and reading a virtual file part by part.
+ *
+ * In: an opened array and which views are on. Out: entries, attributes, and
+ * bytes. Nothing here knows a row by its name.
+ */
+#include "view/dispatch.h"
+
+#include "base/bytes.h"
+#include "base/moment.h"
+#include "view/kept.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct bfs_view *const bfs_views[] = {
+#define BFS_VIEW_ROW(stem) &bfs_view_##stem,
+#include "view/rows.def"
+#undef BFS_VIEW_ROW
+};
+
+const size_t bfs_n_views = BFS_ARRAY_LEN(bfs_views);
+
+_Static_assert(BFS_ARRAY_LEN(bfs_views) == BFS_N_ROWS, "a number is a row");
+
+#define TWIN "%~2"		/* behind the second of two equal names */
+#define LISTING_MAX (UINT32_C(1) << 20)
+#define LISTING_ENTRY 160	/* bytes, with attributes */
+
+/* ---- which views are on ---------------------------------------------- */
+
+static bool find_view(const char *word, size_t len, uint32_t *ret_bit)
+{
+	for (size_t i = 0; i < bfs_n_views; i++) {
+		const char *name = bfs_views[i]->name;
+
+		if (!bfs_views[i]->always && strlen(name) == len &&
+		    memcmp(name, word, len) == 0) {
+			*ret_bit = UINT32_C(1) << i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Those that a list cannot leave out. */
+static uint32_t always_views(void)
+{
+	uint32_t views = 0;
+
+	for (size_t i = 0; i < bfs_n_views; i++)
+		if (bfs_views[i]->always)
+			views |= UINT32_C(1) << i;
+	return views;
+}
+
+static uint32_t default_views(void)
+{
+	uint32_t views = 0;
+
+	for (size_t i = 0; i < bfs_n_views; i++)
+		if (bfs_views[i]->on)
+			views |= UINT32_C(1) << i;
+	return views;
+}
+
+enum bfs_err bfs_view_parse(const char *list, uint32_t *ret_views,
+			    struct bfs_diag *diag)
+{
+	uint32_t views = always_views();
+	const char *at = list;
+
+	if (!list || !*list) {
+		*ret_views = default_views();
+		return BFS_OK;
+	}
+	for (;;) {
+		size_t len = strcspn(at, ",");
+		uint32_t bit;
+
+		if (!find_view(at, len, &bit))
+			return bfs_fail(diag, BFS_ERR_INVALID,
+					(uint64_t)(at - list),
+					"unknown view '%.*s'",
+					(int)bfs_min(len, 64), at);
+		views |= bit;
+		at += len;
+		if (!*at)
+			break;
+		at++;
+	}
+	*ret_views = views;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_file_new(struct bfs_array *array, uint32_t views,
+			  struct bfs_file **ret_file, struct bfs_diag *diag)
+{
+	return bfs_kept_new(array, views, bfs_views, bfs_n_views, ret_file,
+			    diag);
+}
+
+/* ---- entries --------------------------------------------------------- */
+
+static const struct bfs_view *find_row(const struct bfs_file *file,
+				       const struct bfs_node *node)
+{
+	return bfs_file_shows(file, node->view) ? bfs_views[node->view] : NULL;
+}
+
+/* The entries that a view puts into the container's directory: none where it
+ * is off. A store has members instead of data: of the views only those that
+ * say so, and the facts about it, apply. */
+static size_t get_roots(struct bfs_file *file, size_t row,
+			struct bfs_root roots[BFS_MAX_ROOTS])
+{
+	if (!bfs_file_shows(file, row) ||
+	    (file->array->container->is_store && !bfs_views[row]->in_stores))
+		return 0;
+	return bfs_views[row]->roots(file, roots);
+}
+
+/* How many entries of views the container's directory has. */
+static uint64_t count_roots(struct bfs_file *file)
+{
+	struct bfs_root roots[BFS_MAX_ROOTS];
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < bfs_n_views; i++)
+		n += get_roots(file, i, roots);
+	return n;
+}
+
+/* The pos-th of them, or the one called `name`. */
+static bool find_root(struct bfs_file *file, const char *name, size_t name_len,
+		      uint64_t pos, struct bfs_node *ret_node,
+		      const char **ret_name)
+{
+	for (size_t i = 0; i < bfs_n_views; i++) {
+		struct bfs_root roots[BFS_MAX_ROOTS];
+		size_t n = get_roots(file, i, roots);
+
+		for (size_t k = 0; k < n; k++) {
+			if (name ? strlen(roots[k].name) != name_len ||
+				   memcmp(roots[k].name, name, name_len)
+				 : pos-- > 0)
+				continue;
+			*ret_node = (struct bfs_node){ (uint16_t)i,
+						       roots[k].kind, 0 };
+			*ret_name = roots[k].name;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- what a store spreads in its own directory ----------------------- */
+
+/* The directory whose entries stand in the container's own. */
+static bool find_spread(const struct bfs_file *file,
+			struct bfs_node *ret_dir)
+{
+	if (!file->array->container->is_store)
+		return false;
+	for (size_t i = 0; i < bfs_n_views; i++)
+		if (bfs_views[i]->spread && bfs_file_shows(file, i)) {
+			*ret_dir = (struct bfs_node){ .view = (uint16_t)i };
+			return true;
+		}
+	return false;
+}
+
+/* Whether an entry of a view has this name. */
+static bool is_taken(struct bfs_file *file, const char *name, size_t len)
+{
+	struct bfs_node node;
+	const char *found;
+
+	return find_root(file, name, len, 0, &node, &found);
+}
+
+/* A member called like an entry of a view is the second of that name. */
+static bool lookup_spread(struct bfs_file *file, const char *name,
+			  size_t name_len, struct bfs_node *ret_node)
+{
+	size_t tail = strlen(TWIN);
+	const struct bfs_view *row;
+	struct bfs_node dir;
+
+	if (!find_spread(file, &dir))
+		return false;
+	row = bfs_views[dir.view];
+	if (name_len > tail && !memcmp(name + name_len - tail, TWIN, tail) &&
+	    is_taken(file, name, name_len - tail) &&
+	    row->lookup(file, &dir, name, name_len - tail, ret_node))
+		return true;
+	return row->lookup(file, &dir, name, name_len, ret_node);
+}
+
+/* pos: behind the entries of views. */
+static bool list_spread(struct bfs_file *file, uint64_t pos, char *name,
+			struct bfs_node *ret_node)
+{
+	struct bfs_node dir;
+
+	if (!find_spread(file, &dir) ||
+	    !bfs_views[dir.view]->list(file, &dir, pos, name, ret_node))
+		return false;
+	if (is_taken(file, name, strlen(name)))
+		strcat(name, TWIN);
+	return true;
+}
+
+/* ---- entries of any view --------------------------------------------- */
+
+bool bfs_file_lookup(struct bfs_file *file, const struct bfs_node *dir,
+		     const char *name, size_t name_len,
+		     struct bfs_node *ret_node)
+{
+	const struct bfs_view *row;
+	const char *found;
+
+	if (dir->view == BFS_VIEW_ROOT) {
+		if (find_root(file, name, name_len, 0, ret_node, &found))
+			return true;
+		return !memchr(name, 0, name_len) &&
+		       lookup_spread(file, name, name_len, ret_node);
+	}
+	row = find_row(file, dir);
+	if (!row || !row->lookup || memchr(name, 0, name_len))
+		return false;
+	return row->lookup(file, dir, name, name_len, ret_node);
+}
+
+bool bfs_file_list(struct bfs_file *file, const struct bfs_node *dir,
+		   uint64_t pos, char *name, struct bfs_node *ret_node)
+{
+	const struct bfs_view *row;
+	const char *found;
+	uint64_t n;
+
+	if (dir->view == BFS_VIEW_ROOT) {
+		if (find_root(file, NULL, 0, pos, ret_node, &found)) {
+			snprintf(name, BFS_NAME_MAX + 1, "%s", found);
+			return true;
+		}
+		n = count_roots(file);
+		return pos >= n && list_spread(file, pos - n, name, ret_node);
+	}
+	row = find_row(file, dir);
+	return row && row->list && row->list(file, dir, pos, name, ret_node);
+}
+
+/* C libraries list a directory in pieces of st_blksize: entries of a folder
+ * per chunk come in few and large ones. */
+static uint32_t listing_len(const struct bfs_file *file)
+{
+	uint64_t n = file->array->container->n_chunks;
+	uint32_t len = 4096;
+
+	while (len < LISTING_MAX && len / LISTING_ENTRY < n)
+		len *= 2;
+	return len;
+}
+
+/* Sizes as they are known: 0 where they are not. */
+static void stat_known(struct bfs_file *file, const struct bfs_node *node,
+		       struct bfs_attr *ret_attr)
+{
+	const struct bfs_view *row = find_row(file, node);
+
+	*ret_attr = (struct bfs_attr){ .blksize = 4096 };
+	if (node->view == BFS_VIEW_ROOT)
+		ret_attr->is_dir = true;
+	else if (row)
+		row->stat(file, node, ret_attr);
+	if (row && row->is_dir && ret_attr->is_dir)
+		ret_attr->blksize = listing_len(file);
+}
+
+void bfs_file_stat(struct bfs_file *file, const struct bfs_node *node,
+		   struct bfs_attr *ret_attr)
+{
+	stat_known(file, node, ret_attr);
+	if (ret_attr->is_dir || ret_attr->len || !find_row(file, node) ||
+	    bfs_file_open(file, node, NULL) == BFS_OK)
+		return;
+	ret_attr->len = bfs_max(1, bfs_min(ret_attr->claim, INT64_MAX));
+	ret_attr->stored_len = ret_attr->len;
+}
+
+bool bfs_file_keeps(struct bfs_file *file, const struct bfs_node *node)
+{
+	const struct bfs_view *row = find_row(file, node);
+
+	return row && row->keeps && row->keeps(file, node);
+}
+
+bool bfs_file_is_dir(struct bfs_file *file, const struct bfs_node *node)
+{
+	const struct bfs_view *row = find_row(file, node);
+	struct bfs_attr attr;
+
+	if (row && row->is_dir)
+		return row->is_dir(node);
+	bfs_file_stat(file, node, &attr);
+	return attr.is_dir;
+}
+
+enum bfs_err bfs_file_open(struct bfs_file *file, const struct bfs_node *node,
+			   struct bfs_diag *diag)
+{
+	const struct bfs_view *row = find_row(file, node);
+
+	if (node->view == BFS_VIEW_ROOT)
+		return BFS_OK;
+	if (!row)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	return row->open(file, node, diag);
+}
+
+enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
+			   uint64_t off, bool hole, uint64_t *ret_off,
+			   struct bfs_diag *diag)
+{
+	const struct bfs_view *row = find_row(file, node);
+	uint64_t mark = bfs_moment_mark();
+	struct bfs_attr attr;
+
+	bfs_file_stat(file, node, &attr);
+	while (off < attr.len) {
+		uint64_t end = attr.len;
+		bool in_hole = false;
+
+		if (row && row->run && attr.stored_len < attr.len)
+			end = row->run(file, node, off, attr.len, &in_hole);
+		BFS_TRY(bfs_moment_settle(mark, BFS_OK, diag));
+		if (in_hole == hole) {
+			*ret_off = off;
+			return BFS_OK;
+		}
+		off = end;
+	}
+	BFS_TRY(bfs_moment_settle(mark, BFS_OK, diag));
+	if (!hole || off > attr.len)
+		return bfs_fail(diag, BFS_ERR_RANGE, off, "nothing follows");
+	*ret_off = off;
+	return BFS_OK;
+}
+
+/* ---- reading --------------------------------------------------------- */
+
+/* How much of [off, off + len) is inside the file. A known size of 0 may mean
+ * that it is not: then open tells why. */
+static enum bfs_err clip(struct bfs_file *file, const struct bfs_node *node,
+			 uint64_t off, size_t len, size_t *ret_len,
+			 struct bfs_diag *diag)
+{
+	uint64_t mark = bfs_moment_mark();
+	struct bfs_attr attr;
+
+	stat_known(file, node, &attr);
+	BFS_TRY(bfs_moment_settle(mark, BFS_OK, diag));
+	if (attr.is_dir)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0,
+				"a directory has no bytes");
+	if (!attr.len)
+		BFS_TRY(bfs_file_open(file, node, diag));
+	*ret_len = off < attr.len ? (size_t)bfs_min(len, attr.len - off) : 0;
+	return BFS_OK;
+}
+
+/* The part at off; a row that gives nothing would never end. */
+static enum bfs_err next_part(struct bfs_file *file,
+			      const struct bfs_node *node, uint64_t off,
+			      size_t len, struct bfs_part *ret_part,
+			      struct bfs_diag *diag)
+{
+	const struct bfs_view *row = find_row(file, node);
+
+	if (!row)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	*ret_part = (struct bfs_part){ .made = row->fill, .len = len };
+	if (row->fill)
+		return BFS_OK;
+	BFS_TRY(row->part(file, node, off, len, ret_part, diag));
+	if (!ret_part->len || ret_part->len > len)
+		return bfs_fail(diag, BFS_ERR_RANGE, off,
+				"no byte of the file lies there");
+	return BFS_OK;
+}
+
+static enum bfs_err read_parts(struct bfs_file *file,
+			       const struct bfs_node *node, uint64_t off,
+			       uint8_t *buf, size_t len, struct bfs_diag *diag)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		struct bfs_part part;
+
+		BFS_TRY(next_part(file, node, off + done, len - done, &part,
+				  diag));
+		if (part.made)
+			BFS_TRY(find_row(file, node)->fill(
+				file, node, off + done, buf + done,
+				(size_t)part.len, diag));
+		else if (part.bytes)
+			memcpy(buf + done, part.bytes, (size_t)part.len);
+		else
+			BFS_TRY(bfs_array_read(file->array, &part.stream,
+					       part.off, buf + done,
+					       (size_t)part.len, diag));
+		done += (size_t)part.len;
+	}
+	return BFS_OK;
+}
+
+enum bfs_err bfs_file_read(struct bfs_file *file, const struct bfs_node *node,
+			   uint64_t off, void *buf, size_t len,
+			   size_t *ret_len, struct bfs_diag *diag)
+{
+	size_t n;
+
+	BFS_TRY(clip(file, node, off, len, &n, diag));
+	BFS_TRY(read_parts(file, node, off, buf, n, diag));
+	*ret_len = n;
+	return BFS_OK;
+}
+
+static void add_piece(struct bfs_pieces *pieces, void *p, size_t len)
+{
+	pieces->iov[pieces->n].iov_base = p;
+	pieces->iov[pieces->n].iov_len = len;
+	pieces->n++;
+}
+
+/* A reply only reads what an iovec points at. */
+static void *drop_const(const void *p)
+{
+	union {
+		const void *in;
+		void *out;
+	} u = { p };
+
+	return u.out;
+}
+
+/* Pins part after part; false in *ret_all where there are too many pieces, or
+ * bytes that must be made. */
+static enum bfs_err pin_parts(struct bfs_file *file,
+			      const struct bfs_node *node, uint64_t off,
+			      uint8_t *buf, size_t len,
+			      struct bfs_pieces *pieces, bool *ret_all,
+			      struct bfs_diag *diag)
+{
+	size_t done = 0;
+
+	while (done < len && pieces->n < BFS_MAX_PIECES) {
+		struct bfs_part part;
+
+		BFS_TRY(next_part(file, node, off + done, len - done, &part,
+				  diag));
+		if (part.made)
+			break;
+		if (part.bytes)
+			add_piece(pieces, drop_const(part.bytes),
+				  (size_t)part.len);
+		else
+			BFS_TRY(bfs_array_pin(file->array, &part.stream,
+					      part.off, buf + done,
+					      (size_t)part.len, pieces,
+					      diag));
+		done += (size_t)part.len;
+	}
+	*ret_all = done == len;
+	return BFS_OK;
+}
+
+static void release(struct bfs_file *file, struct bfs_pieces *pieces)
+{
+	bfs_array_release(file->array, pieces);
+	pieces->n = 0;
+	pieces->n_pins = 0;
+}
+
+enum bfs_err bfs_file_pin(struct bfs_file *file, const struct bfs_node *node,
+			  uint64_t off, void *buf, size_t len,
+			  struct bfs_pieces *ret_pieces, struct bfs_diag *diag)
+{
+	enum bfs_err err;
+	bool all = false;
+	size_t n;
+
+	ret_pieces->n = 0;
+	ret_pieces->n_pins = 0;
+	BFS_TRY(clip(file, node, off, len, &n, diag));
+	err = pin_parts(file, node, off, buf, n, ret_pieces, &all, diag);
+	if (err == BFS_OK && all)
+		return BFS_OK;
+	release(file, ret_pieces);
+	BFS_TRY(err);
+	BFS_TRY(read_parts(file, node, off, buf, n, diag));
+	add_piece(ret_pieces, buf, n);
+	return BFS_OK;
+}
