@@ -7,6 +7,7 @@
  * nothing tells of a changed payload (no checksum) it may decode to other
  * bytes of the same length; a Bloscpack file with checksums may not. A few
  * thousand changes, always the same; all of them with BLOSCFS_MUTANTS=all.
+ * An argument names the only tests to run ("stores", "*frames").
  */
 #include "bloscfs.h"
 #include "support/build2.h"
@@ -761,7 +762,7 @@ static int end(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		T(contiguous_frames),
@@ -776,5 +777,7 @@ int main(void)
 		T(columns_of_bcolz),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("mutants", tests, setup, teardown);
 }

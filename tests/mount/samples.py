@@ -61,19 +61,21 @@ def array_layer(shape, chunks, blocks, dtype):
             struct.pack(">I", len(dtype)) + dtype)
 
 
-def layers(layer):
+def layers(layer, name=b"b2nd"):
     """The end of a header: at most one metalayer."""
     if not layer:
         return b"\x93\xcd\x00\x07\xde\x00\x00\xdc\x00\x00"
-    return (b"\x93\xcd\x00\x11\xde\x00\x01\xa4b2nd\xd2" +
-            struct.pack(">i", HEADER_LEN + 10) + b"\xdc\x00\x01\xc6" +
-            struct.pack(">I", len(layer)) + layer)
+    return (b"\x93\xcd" + struct.pack(">H", 13 + len(name)) +
+            b"\xde\x00\x01" + bytes([0xa0 + len(name)]) + name + b"\xd2" +
+            struct.pack(">i", HEADER_LEN + 6 + len(name)) +
+            b"\xdc\x00\x01\xc6" + struct.pack(">I", len(layer)) + layer)
 
 
-def assemble(data, chunk_len, chunks, entries, sparse, layer=b""):
+def assemble(data, chunk_len, chunks, entries, sparse, layer=b"",
+             name=b"b2nd"):
     """Header, chunks unless they lie in files of their own, index,
     trailer."""
-    last = layers(layer)
+    last = layers(layer, name)
     head_len = HEADER_LEN - len(layers(b"")) + len(last)
     stored = sum(map(len, chunks))
     body = b"" if sparse else b"".join(chunks)
@@ -108,6 +110,14 @@ def holey_array():
     zeros = -(0x7f << 56)
     return assemble(bytes(8), 2, chunks, [0, zeros, len(chunks[0]), zeros],
                     False, array_layer([8], [2], [2], b"|u1"))
+
+
+def half_proxy():
+    """A proxy that fetched two chunks of four."""
+    chunks = [chunk(b"ab"), chunk(b"cd")]
+    never = -(0x7c << 56)
+    return assemble(bytes(8), 2, chunks, [0, never, len(chunks[0]), never],
+                    False, b"\x81\xa7urlpath\xa1x", b"proxy-source")
 
 
 def grow(path, data, chunk_len):

@@ -43,6 +43,9 @@ struct truth {
 
 struct sample {
 	const char *path;	/* below TEST_DATA_DIR, or absolute */
+	const char *made;	/* its name, where the test makes it */
+	char where[64];		/* then its path */
+	bool is_large;		/* fewer rounds */
 	enum bloscfs_status status;
 	struct truth *truths;
 	size_t n;

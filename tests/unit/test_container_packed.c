@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "staged_source.h"
 #include "support/build2.h"
 
 #include <stdlib.h>
@@ -536,6 +537,49 @@ static void reference_that_is_a_bomb_takes_no_memory(void **state)
 	free(b.p);
 }
 
+static struct staged stage;
+
+/* While the reference's bytes are read, the file becomes another. */
+static enum bfs_err change_reference(uint64_t off, uint8_t *buf, size_t len)
+{
+	const uint64_t from = 96 + 16, end = 96 + 16 + CHUNK;
+
+	/* The header, of which the plan is made, is still the old one. */
+	if (off < from || off + len > end)
+		return BFS_OK;
+	for (size_t i = 0; i < len; i++)
+		buf[i] ^= 0x55;
+	stage.changed = true;
+	return BFS_OK;
+}
+
+static void reference_that_changes_while_it_is_read_adds_nothing(void **state)
+{
+	struct build b = make_whole_delta();
+	struct bfs_stream s = { BFS_STREAM_CHUNK, 0 };
+	struct bfs_container *container;
+	struct bfs_array *a;
+	uint8_t got[CHUNK];
+
+	(void)state;
+	staged_begin(&stage, b.p, b.len);
+	assert_int_equal(bfs_container_open(&stage.base, NULL, NULL,
+					    &container, NULL), BFS_OK);
+	assert_int_equal(bfs_array_open(hostile_engine, container, &a, NULL),
+			 BFS_OK);
+	stage.act = change_reference;
+	assert_int_equal(bfs_array_read(a, &s, 0, got, CHUNK, NULL),
+			 BFS_ERR_CHANGED);
+	assert_true(stage.changed);
+	/* Nor is it kept for later. */
+	stage.act = NULL;
+	stage.changed = false;
+	assert_int_equal(bfs_array_read(a, &s, 0, got, CHUNK, NULL), BFS_OK);
+	assert_memory_equal(got, data, CHUNK);
+	bfs_array_close(a);
+	free(b.p);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -557,6 +601,7 @@ int main(void)
 		T(delta_without_reference_fails_where_it_is_needed),
 		T(reference_that_is_no_chunk_fails_where_it_is_needed),
 		T(reference_that_is_a_bomb_takes_no_memory),
+		T(reference_that_changes_while_it_is_read_adds_nothing),
 	};
 
 	return cmocka_run_group_tests_name("container_packed", tests, setup,

@@ -6,7 +6,7 @@
  * malloc of this thread is ours in this program, where the C library and the
  * sanitizers let it; ours alone fail everywhere.
  */
-#include "fault_walk.h"
+#include "fault_samples.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
@@ -57,25 +57,6 @@ void *realloc(void *p, size_t len)
 }
 #endif
 
-static struct sample samples[] = {
-	{ .path = "good-nd-structured.b2nd" },
-	{ .path = "good-frame-vlmetalayers.b2frame" },
-	{ .path = "good-frame-specials.b2frame" },
-	{ .path = "good-frame-vlblocks.b2frame" },
-	{ .path = "good-sparse-array.b2nd" },
-	{ .path = "good-early-9c-usermeta.b2frame" },
-	{ .path = "good-packed-a4-delta.b2packed" },
-	{ .path = "good-blp3-array.blp" },
-	{ .path = "good-blp2-sha512.blp" },
-	{ .path = "good-dict-zstd.blosc2" },
-	{ .path = "good-zlib-bitshuffle.blosc2" },
-	{ .path = "good-store-single.b2z" },
-	{ .path = "good-store.b2e" },
-	{ .path = "bad-nd-shape.b2nd" },
-};
-
-#define N_SAMPLES (sizeof(samples) / sizeof(samples[0]))
-
 #ifdef HAVE_MALLOC
 static void arm(bool on)
 {
@@ -91,7 +72,7 @@ static void every_lack_of_memory_is_told_and_forgotten(void **state)
 
 		walk_learn(&samples[i]);
 		do {
-			n += 1 + n / 24;
+			n = samples_next(&samples[i], n, 24);
 			memset(&fault, 0, sizeof(fault));
 			fault.at = n;
 			walk_round(&walk, &samples[i]);
@@ -136,7 +117,7 @@ static void each_allocation_of_ours_may_fail(void **state)
 		walk_learn(&samples[i]);
 		plan_at = 0;
 		do {
-			plan_at += 1 + plan_at / 12;
+			plan_at = samples_next(&samples[i], plan_at, 12);
 			planned = true;
 			n_before = walk.n_faults;
 			walk_round(&walk, &samples[i]);
@@ -145,14 +126,17 @@ static void each_allocation_of_ours_may_fail(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_container_has_a_sample),
 #ifdef HAVE_MALLOC
 		cmocka_unit_test(every_lack_of_memory_is_told_and_forgotten),
 #endif
 		cmocka_unit_test(each_allocation_of_ours_may_fail),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, samples_make, samples_remove);
 }

@@ -5,7 +5,7 @@
  *
  * pread and openat of the library are ours in this program.
  */
-#include "fault_walk.h"
+#include "fault_samples.h"
 
 #include <inttypes.h>
 #include <sys/syscall.h>
@@ -67,29 +67,6 @@ static void arm(bool on)
 	fault.on = on;
 }
 
-static struct sample samples[] = {
-	{ .path = "good-nd-structured.b2nd" },
-	{ .path = "good-frame-vlmetalayers.b2frame" },
-	{ .path = "good-frame-specials.b2frame" },
-	{ .path = "good-frame-vlblocks.b2frame" },
-	{ .path = "good-sparse-array.b2nd" },
-	{ .path = "good-early-9c-usermeta.b2frame" },
-	{ .path = "good-packed-a4-delta.b2packed" },
-	{ .path = "good-packed-a2-sides.b2packed" },
-	{ .path = "good-blp3-array.blp" },
-	{ .path = "good-blp3-unknown.blp" },
-	{ .path = "good-blp2-sha512.blp" },
-	{ .path = "good-lz4-delta-shuffle.blosc2" },
-	{ .path = "good-dict-zstd.blosc2" },
-	{ .path = "good-store-single.b2z" },
-	{ .path = "good-store.b2e" },
-	{ .path = "bad-frame-index.b2frame" },
-	{ .path = "bad-nd-shape.b2nd" },
-	{ .path = "unsupported-frame-filter200.b2frame" },
-};
-
-#define N_SAMPLES (sizeof(samples) / sizeof(samples[0]))
-
 /* All rounds of one mode for a sample: until the n-th call never comes. After
  * the first, which open it, not every one. */
 static void run(struct sample *sample, enum mode mode, enum bloscfs_err err,
@@ -99,7 +76,7 @@ static void run(struct sample *sample, enum mode mode, enum bloscfs_err err,
 	uint64_t n = 0, n_rounds = 0;
 
 	do {
-		n += 1 + n / 24;
+		n = samples_next(sample, n, 24);
 		n_rounds++;
 		memset(&fault, 0, sizeof(fault));
 		fault.mode = mode;
@@ -163,9 +140,10 @@ static void interrupted_reads_go_on(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_container_has_a_sample),
 		cmocka_unit_test(one_failed_read_is_told_and_forgotten),
 		cmocka_unit_test(
 			a_lasting_failure_is_never_a_fact_about_the_file),
@@ -174,5 +152,7 @@ int main(void)
 		cmocka_unit_test(interrupted_reads_go_on),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, samples_make, samples_remove);
 }
