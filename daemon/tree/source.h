@@ -30,7 +30,7 @@ enum src_kind {
 
 /* A directory that may be a container has the size and time of its index,
  * which tell more of its content than its own. Rights are there after
- * src_look and src_look_fd ("srcrights.h"). */
+ * src_look and src_look_fd ("tree/source_rights.h"). */
 struct src_stat {
 	uint64_t dev, ino, size, blocks;
 	int64_t mtime_sec;
