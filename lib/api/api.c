@@ -507,7 +507,7 @@ bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
 	return true;
 }
 
-/* The rest of opening is the same for all frames, which it takes over. */
+/* The rest of opening, the same for all formats. Takes over container. */
 static enum bfs_err wrap_container(struct bloscfs *fs,
 				   struct bfs_container *container,
 				   struct bloscfs_file **ret_file,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * blocks.c - blocks/N/K: block K of chunk N, decompressed. A chunk whose
- * header does not hold has an empty directory that cannot be opened.
+ * header is damaged has an empty directory that cannot be opened.
  */
 #include "base/bytes.h"
 #include "view/numbers.h"
@@ -10,8 +10,8 @@
 
 enum kind { KIND_DIR, KIND_CHUNK, KIND_BLOCK };
 
-/* A block's index holds both numbers; a chunk has less than 2^31 bytes, and
- * so blocks. */
+/* A block's index holds the numbers of chunk and block; a chunk has less than
+ * 2^31 bytes, and so fewer blocks than that. */
 #define BLOCK_BITS 31
 
 static size_t blocks_roots(struct bfs_file *file, struct bfs_root *ret_roots)
@@ -98,7 +98,7 @@ static bool blocks_is_dir(const struct bfs_node *node)
 	return node->kind != KIND_BLOCK;
 }
 
-/* Chunks stay what they are. */
+/* Appending leaves the chunks that are there as they are. */
 static bool blocks_keeps(struct bfs_file *file, const struct bfs_node *node)
 {
 	(void)file;

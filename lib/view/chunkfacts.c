@@ -41,7 +41,7 @@ static bool can_undo(unsigned id)
 				      filter->undo[BFS_CPU_SCALAR]));
 }
 
-/* Codec and filters count where there are streams. */
+/* Codec and filters matter only to chunks that hold compressed streams. */
 static bool can_decode(const struct bfs_chunk_head *head)
 {
 	const struct bfs_codec *codec;
@@ -89,7 +89,8 @@ static enum bfs_err find_len(struct bfs_container *container, uint64_t n,
 {
 	enum bfs_err err;
 
-	/* A stored chunk without a header to tell has been blamed already. */
+	/* A stored chunk whose header cannot tell its size has been found
+	 * damaged already. */
 	if (facts->has_len || (facts->stored && container->chunksize <= 0))
 		return BFS_OK;
 	err = bfs_container_chunk_len(container, n, &facts->nbytes, diag);

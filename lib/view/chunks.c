@@ -46,7 +46,7 @@ static bool chunks_is_chunk(const struct bfs_node *node, uint64_t *ret_n)
 	return node->kind == KIND_CHUNK;
 }
 
-/* Chunks stay what they are. */
+/* Appending leaves the chunks that are there as they are. */
 static bool chunks_keeps(struct bfs_file *file, const struct bfs_node *node)
 {
 	(void)file;

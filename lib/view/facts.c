@@ -42,8 +42,8 @@ static enum bfs_err check_index(struct bfs_container *container,
 	return BFS_OK;
 }
 
-/* Sizes that must be gathered chunk by chunk are left to the reader where
- * there are too many. */
+/* Where the container tells no chunk size, sizes are gathered from each chunk:
+ * not here where there are too many, but when the data are read. */
 static enum bfs_err check_sizes(struct bfs_array *array, struct bfs_diag *why)
 {
 	static const struct bfs_stream data = { BFS_STREAM_DATA, 0 };
@@ -71,7 +71,8 @@ static bool find_stored(struct bfs_container *container, uint64_t *ret_n)
 	return false;
 }
 
-/* The header of a chunk that has no plan, for its names alone. */
+/* Reads the header of a chunk whose plan could not be made, so that codec and
+ * filters can be named all the same. */
 static void read_head(struct bfs_container *container, uint64_t n,
 		      struct bfs_verdict *verdict)
 {
@@ -83,7 +84,8 @@ static void read_head(struct bfs_container *container, uint64_t n,
 			BFS_OK;
 }
 
-/* A chunk of streams whose codec is missing has a plan all the same. */
+/* A plan is made for a chunk whose codec this program lacks, too: so the codec
+ * is looked for here. */
 static enum bfs_err check_codec(const struct bfs_chunk *chunk,
 				struct bfs_diag *why)
 {
@@ -132,7 +134,7 @@ static enum bfs_err find_verdict(struct bfs_array *array,
 	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err = check_index(container, &why);
 
-	/* A recipe holds no data that could be wrong. */
+	/* An expression holds no data that could be wrong. */
 	if (container->kind == BFS_KIND_EXPRESSION && !bfs_err_passes(err)) {
 		*ret_verdict = verdict;
 		return BFS_OK;
@@ -194,7 +196,8 @@ static bool head_counts(const struct bfs_verdict *verdict)
 				   verdict->head.kind == BFS_CHUNK_VLBLOCKS);
 }
 
-/* LZ4 and LZ4HC are one format: there the frame tells more. */
+/* LZ4 and LZ4HC write the same format, which is all that a chunk's header
+ * names: which of them it was the container's defaults tell. */
 static const char *codec_name(const struct bfs_container *container,
 			      const struct bfs_verdict *verdict,
 			      char buf[BFS_FACT_NAME])
@@ -235,8 +238,7 @@ static void name_filters(const struct bfs_container *container,
 	}
 }
 
-/* Sizes that must be gathered chunk by chunk are left to the reader where
- * there are too many. */
+/* Not known as well where too many sizes would have to be gathered for it. */
 static enum bfs_err find_data_len(struct bfs_file *file,
 				  struct bfs_facts *facts,
 				  struct bfs_diag *diag)

@@ -34,7 +34,7 @@ struct bfs_filter_fact {
 };
 
 struct bfs_facts {
-	const struct bfs_verdict *verdict; /* stays while the file is open */
+	const struct bfs_verdict *verdict; /* stays while open */
 	uint64_t data_len;		/* bytes of data.bin, or NOT_KNOWN */
 	uint64_t nbytes;		/* of all chunks, or NOT_KNOWN */
 	uint32_t blocksize;		/* 0 = not said */

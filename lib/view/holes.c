@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "container/index.h"
 
-/* The entries that are looked at, and the run that begins at n. */
+/* A walk through the index: n is the next entry to look at. */
 struct walk {
 	struct bfs_container *container;
 	uint64_t n;
@@ -25,7 +25,8 @@ static bool reads_as_zeros(const struct walk *w, uint64_t n)
 	struct bfs_span span = { 0 };
 	const uint8_t *p = w->window + (w->same ? 0 : 8 * (n - w->from));
 
-	/* Of a recipe or a proxy they are chunks that are not there. */
+	/* In an expression or a proxy such an entry stands for a chunk that
+	 * was never made or fetched. */
 	return !w->damaged && !w->container->no_blank &&
 	       bfs_index_decode((int64_t)bfs_le64(p), &span, n, NULL) ==
 		       BFS_OK &&
@@ -121,6 +122,6 @@ void bfs_holes_run(struct bfs_container *f, uint64_t n, bool *ret_hole,
 		end = w.n;
 	}
 	*ret_hole = first;
-	/* Where nothing can be told all of it is data. */
+	/* Where no entry could be read all of it counts as data. */
 	*ret_end = end > n ? end : f->n_chunks;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * holes.h - which chunks of a frame read as zeros without being stored, told
- * by its index alone and in windows.
+ * holes.h - which chunks of a container read as zeros without being stored,
+ * told by its index alone, of which only a window is in memory at a time.
  */
 #ifndef BFS_VIEW_HOLES_H
 #define BFS_VIEW_HOLES_H
@@ -12,17 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of data.bin in chunks that read as zeros; of an array, whose chunks
- * are scattered over the file, UINT64_MAX where there are no others, else 0.
- * Of a sound index at most BFS_HOLES_LOOKED different entries are looked at:
- * what follows counts as data. A block of the index that is damaged has no
- * holes. Fails as bfs_err_passes says. */
+/* Bytes of data.bin in chunks that read as zeros; of a tiled array, whose
+ * chunks are scattered over data.bin, UINT64_MAX where there are no others,
+ * else 0. Of a sound index at most BFS_HOLES_LOOKED different entries are
+ * looked at: what follows counts as data. A block of the index that is damaged
+ * has no holes. Fails as bfs_err_passes says. */
 #define BFS_HOLES_LOOKED (UINT64_C(1) << 24)
 enum bfs_err bfs_holes_count(const struct bfs_array *array,
 			     uint64_t *ret_len) BFS_MUST_CHECK;
 
-/* Whether chunk n is a hole, and the first chunk behind it that is not what
- * n is, or as far as was looked. */
+/* Whether chunk n is a hole, and the end of the run of chunks like it: the
+ * first that is not, or how far was looked. */
 void bfs_holes_run(struct bfs_container *container, uint64_t n, bool *ret_hole,
 		   uint64_t *ret_end);
 

@@ -27,7 +27,7 @@ struct bfs_text {
 
 /* What one view keeps. */
 struct bfs_slot {
-	bool known;		/* it was looked for a state */
+	bool known;		/* a state was looked for */
 	enum bfs_err err;
 	void *state;		/* the view's own, freed by its release */
 	struct bfs_diag *why;	/* owned; when err is not OK */

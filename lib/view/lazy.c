@@ -37,7 +37,7 @@ static bool lazy_is_dir(const struct bfs_node *node)
 	return node->kind == KIND_DIR;
 }
 
-/* Chunks stay what they are. */
+/* Appending leaves the chunks that are there as they are. */
 static bool lazy_keeps(struct bfs_file *file, const struct bfs_node *node)
 {
 	(void)file;

@@ -56,7 +56,7 @@ enum bfs_err bfs_nesting_new(struct bfs_engine *engine, uint32_t views,
 	return BFS_OK;
 }
 
-/* Children come after their parents in the table. */
+/* Children come after their parents in the table, and are freed first. */
 void bfs_nesting_free(struct bfs_nesting *nesting)
 {
 	uint32_t i;
@@ -267,7 +267,7 @@ enum bfs_err bfs_nesting_take(struct bfs_nesting *nesting, uint32_t number,
 	if (take_open(nesting, number, ret_file))
 		return BFS_OK;
 	read_child(nesting, number, &parent, &node);
-	/* Depth is bounded, and so is this recursion. */
+	/* Recursion is bounded by BFS_NESTING_DEPTH. */
 	BFS_TRY(bfs_nesting_take(nesting, parent, &parent_file, diag));
 	err = open_child(nesting, parent_file, &node, &file, diag);
 	/* An installed child keeps its parent taken. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * numbers.h - numbers as file names (ten decimal digits at least, no more
- * than needed), and folders that hold one file or folder per chunk.
+ * numbers.h - numbers as file names (ten decimal digits, more only where the
+ * number has more), and folders that hold one file or folder per chunk.
  */
 #ifndef BFS_VIEW_NUMBERS_H
 #define BFS_VIEW_NUMBERS_H

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+/* raw/frame is so called whatever format the container has. */
 enum kind { KIND_DIR, KIND_FRAME, KIND_CHUNKS, KIND_CHUNK };
 
 static size_t raw_roots(struct bfs_file *file, struct bfs_root *ret_roots)

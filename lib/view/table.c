@@ -49,7 +49,7 @@ static void set_u64(char *field, uint64_t v)
 	snprintf(field, FIELD, "%" PRIu64, v);
 }
 
-/* The names that fit, and a mark where there are more. */
+/* As many names as fit; "..." at the end where there are more. */
 static void set_filters(char *field, const struct bfs_chunk_head *head)
 {
 	char name[24], list[FIELD * BFS_N_FILTER_SLOTS] = "";
@@ -104,7 +104,7 @@ static void set_facts(char field[N_FIELDS][FIELD + 1],
 	strcpy(field[STATUS], statuses[facts->status]);
 }
 
-/* line has room for a NUL. */
+/* line holds LINE + 1 bytes. */
 static void put_fields(char field[N_FIELDS][FIELD + 1], char *line)
 {
 	size_t at = 0;

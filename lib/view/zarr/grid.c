@@ -13,7 +13,7 @@
 #include "view/zarr/types.h"
 #include "view/zarr/zarr.h"
 
-/* Bytes of a chunk of a joined array, as far as one item is not more. */
+/* Bytes of a chunk of a joined array; more only where one item has more. */
 #define MIN_CHUNK (UINT64_C(64) << 10)
 #define MAX_CHUNK (UINT64_C(4) << 20)
 #define ANY_CHUNK (UINT64_C(1) << 20)	/* where nothing tells a size */

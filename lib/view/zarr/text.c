@@ -56,7 +56,8 @@ static void put_raw_fill(struct bfs_json *json, uint64_t len)
 		bfs_json_base64_text(json, zeros, (size_t)len);
 }
 
-/* Of numbers alike in both versions; false for what is no number. */
+/* The fill value of a number, which both versions write alike; false for what
+ * is no number. */
 static bool put_number_fill(struct bfs_json *json, char kind)
 {
 	switch (kind) {

@@ -23,7 +23,7 @@ enum kind {
 	KIND_ARRAY2,		/* its metadata */
 	KIND_ATTRS2,
 	KIND_ARRAY3,
-	KIND_TREE,		/* c, c/0, ... */
+	KIND_KEYS,		/* c, c/0, ... */
 	KIND_KEY2,		/* 0.0 */
 	KIND_KEY3,		/* c/0/0 */
 	KIND_GROUP,		/* the folder around it */
@@ -87,7 +87,7 @@ static struct bfs_node make_node(const struct bfs_node *dir, enum kind kind,
 
 static bool is_dir(const struct bfs_node *node)
 {
-	return node->kind == KIND_STORE || node->kind == KIND_TREE ||
+	return node->kind == KIND_STORE || node->kind == KIND_KEYS ||
 	       node->kind == KIND_GROUP;
 }
 
@@ -131,21 +131,21 @@ static bool find_meta(const struct bfs_zarr *z, const struct bfs_node *dir,
 }
 
 /* What c leads to: of an array without dimensions it is the chunk itself. */
-static struct bfs_node first_tree(const struct bfs_zarr *z,
+static struct bfs_node first_keys(const struct bfs_zarr *z,
 				  const struct bfs_node *dir)
 {
-	return make_node(dir, z->n ? KIND_TREE : KIND_KEY3, 0, 0);
+	return make_node(dir, z->n ? KIND_KEYS : KIND_KEY3, 0, 0);
 }
 
-/* One coordinate further into the tree. */
-static bool step_tree(const struct bfs_zarr *z, const struct bfs_node *dir,
+/* One coordinate further into the folders of keys. */
+static bool step_keys(const struct bfs_zarr *z, const struct bfs_node *dir,
 		      uint64_t at, struct bfs_node *ret_node)
 {
 	unsigned depth = depth_of(dir);
 
 	if (depth >= z->n || at >= z->grid[depth])
 		return false;
-	*ret_node = make_node(dir, depth + 1 == z->n ? KIND_KEY3 : KIND_TREE,
+	*ret_node = make_node(dir, depth + 1 == z->n ? KIND_KEY3 : KIND_KEYS,
 			      depth + 1 == z->n ? 0 : depth + 1,
 			      number_of(dir) * z->grid[depth] + at);
 	return true;
@@ -209,7 +209,7 @@ static bool lookup_store(const struct bfs_zarr *z, const struct bfs_node *dir,
 	if (!z->n_chunks)
 		return false;
 	if (has_version(z, 3) && name_len == 1 && *name == 'c') {
-		*ret_node = first_tree(z, dir);
+		*ret_node = first_keys(z, dir);
 		return true;
 	}
 	if (!has_version(z, 2) || !parse_key2(z, name, name_len, &number))
@@ -236,9 +236,9 @@ static bool zarr_lookup(struct bfs_file *file, const struct bfs_node *dir,
 	switch (dir->kind) {
 	case KIND_STORE:
 		return lookup_store(z, dir, name, name_len, ret_node);
-	case KIND_TREE:
+	case KIND_KEYS:
 		return take_coordinate(&name, end, &at) && name == end &&
-		       step_tree(z, dir, at, ret_node);
+		       step_keys(z, dir, at, ret_node);
 	case KIND_GROUP:
 		*ret_node = (struct bfs_node){ dir->view, KIND_STORE,
 					       IN_GROUP };
@@ -255,7 +255,7 @@ static bool list_store(const struct bfs_zarr *z, const struct bfs_node *dir,
 		return false;
 	if (has_version(z, 3) && pos-- == 0) {
 		strcpy(name, "c");
-		*ret_node = first_tree(z, dir);
+		*ret_node = first_keys(z, dir);
 		return true;
 	}
 	if (!has_version(z, 2) || pos >= z->n_chunks)
@@ -281,9 +281,9 @@ static bool zarr_list(struct bfs_file *file, const struct bfs_node *dir,
 	switch (dir->kind) {
 	case KIND_STORE:
 		return list_store(z, dir, pos, name, ret_node);
-	case KIND_TREE:
+	case KIND_KEYS:
 		snprintf(name, BFS_NAME_MAX + 1, "%" PRIu64, pos);
-		return step_tree(z, dir, pos, ret_node);
+		return step_keys(z, dir, pos, ret_node);
 	case KIND_GROUP:
 		strcpy(name, "data");
 		*ret_node = (struct bfs_node){ dir->view, KIND_STORE,
