@@ -4,9 +4,10 @@
  */
 #include "mount/mount.h"
 
+#include "mount/ask.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -19,8 +20,6 @@
 #include <unistd.h>
 
 #define FUSERMOUNT "fusermount3"
-/* That a daemon is gone the kernel says without asking anybody. */
-#define ANSWER_MS 5000
 /* STATX_MNT_ID_UNIQUE, where the headers are older. */
 #define MNT_ID_UNIQUE 0x4000u
 
@@ -123,6 +122,7 @@ char *mount_resolve(const char *mountpoint, struct mount_entry *entry)
 {
 	char *copy = strdup(mountpoint), *path = NULL, *parent, *slash;
 	const char *name;
+	bool silent;
 	size_t len;
 
 	if (!copy)
@@ -134,59 +134,30 @@ char *mount_resolve(const char *mountpoint, struct mount_entry *entry)
 	name = mountpoint + (slash ? slash + 1 - copy : 0);
 	if (slash)
 		slash[slash == copy] = '\0';
-	parent = realpath(slash ? copy : ".", NULL);
+	parent = ask_real_path(slash ? copy : ".");
 	len = strcspn(name, "/");
 	if (parent && asprintf(&path, "%s/%.*s",
 			       strcmp(parent, "/") ? parent : "", (int)len,
 			       name) < 0)
 		path = NULL;
+	silent = !parent && errno == ETIMEDOUT;
 	free(parent);
 	free(copy);
 	if (path && mount_find(path, entry))
 		return path;
 	free(path);
-	path = realpath(mountpoint, NULL);
+	path = silent ? NULL : ask_real_path(mountpoint);
 	if (path && mount_find(path, entry))
 		return path;
+	silent |= !path && errno == ETIMEDOUT;
 	free(path);
+	errno = silent ? ETIMEDOUT : ENOENT;
 	return NULL;
 }
 
 static bool is_fuse(const struct mount_entry *entry)
 {
 	return strncmp(entry->type, "fuse", 4) == 0;
-}
-
-/* Whether the kernel says, at once, that a mount's daemon is gone. One that
- * lives need not answer, so another process asks, who is not waited for. */
-static bool is_dead(const char *path)
-{
-	struct pollfd answer = { .events = POLLIN };
-	bool answered;
-	char dead = 0;
-	int ends[2];
-	struct stat st;
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return false;
-	pid = fork();
-	if (pid == 0) {
-		dead = stat(path, &st) < 0 &&
-		       (errno == ENOTCONN || errno == ECONNABORTED);
-		_exit(write(ends[1], &dead, 1) != 1);
-	}
-	close(ends[1]);
-	answer.fd = ends[0];
-	answered = pid > 0 && poll(&answer, 1, ANSWER_MS) > 0 &&
-		   read(ends[0], &dead, 1) == 1;
-	close(ends[0]);
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		/* Who waits for a daemon may be past killing. */
-		waitpid(pid, NULL, answered ? 0 : WNOHANG);
-	}
-	return answered && dead;
 }
 
 static int refuse_occupied(const char *mountpoint,
@@ -196,6 +167,13 @@ static int refuse_occupied(const char *mountpoint,
 	return refuse(error, cap, "mount point '%s' is occupied by a mount of "
 		      "type %s; unmount that first or choose another",
 		      mountpoint, entry->type);
+}
+
+int mount_refuse_silent(const char *mountpoint, char *error, size_t cap)
+{
+	return refuse(error, cap, "mount point '%s' lies in a file system that "
+		      "does not answer; choose another, or end the daemon of "
+		      "that one", mountpoint);
 }
 
 /* Takes away mounts of our own whose daemons are dead. Who uses one has lost
@@ -208,7 +186,7 @@ static int clear_dead(const char *mountpoint, char *error, size_t cap)
 
 	while (!status && (path = mount_resolve(mountpoint, &entry)) &&
 	       is_fuse(&entry)) {
-		if (!is_dead(path))
+		if (!ask_is_dead(path))
 			status = refuse_occupied(mountpoint, &entry, error,
 						 cap);
 		else if (!mounttable_is_bloscfs(&entry))
@@ -233,6 +211,8 @@ static int clear_dead(const char *mountpoint, char *error, size_t cap)
 		free(path);
 		path = NULL;
 	}
+	if (!status && !path && errno == ETIMEDOUT)
+		status = mount_refuse_silent(mountpoint, error, cap);
 	free(path);
 	return status;
 }
@@ -271,7 +251,7 @@ int mount_check(const struct opts *opts, const char *mountpoint,
 		return -1;
 	if (check_device(opts, error, cap) || check_user(opts, error, cap))
 		return -1;
-	real = realpath(mountpoint, NULL);
+	real = ask_real_path(mountpoint);
 	if (!real)
 		return refuse(error, cap, "cannot resolve mount point '%s': "
 			      "%s; give another", mountpoint,

@@ -20,9 +20,13 @@
 uint64_t mount_unique_id(const char *path);
 
 /* The mount point as the table of mounts spells it, to be freed, and what is
- * mounted there; NULL if nothing is. The mount itself is not touched if that
- * can be avoided: its daemon may be dead. */
+ * mounted there; NULL if nothing is, with errno: ETIMEDOUT where a file system
+ * on the way does not answer. The mount itself is not touched if that can be
+ * avoided: its daemon may be dead. */
 char *mount_resolve(const char *mountpoint, struct mount_entry *ret_entry);
+
+/* Says so of one that ETIMEDOUT told of; -1. */
+int mount_refuse_silent(const char *mountpoint, char *error, size_t cap);
 
 /* Whether a mount can be made. One of the caller's own at that place whose
  * daemon is dead is cleared, which is said on stderr. *ret_real is the mount

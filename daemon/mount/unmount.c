@@ -147,7 +147,9 @@ int unmount_run(const char *mountpoint, char *error, size_t cap)
 	char *path = mount_resolve(mountpoint, &mount);
 	int status = -1;
 
-	if (!path || !mounttable_is_bloscfs(&mount))
+	if (!path && errno == ETIMEDOUT)
+		mount_refuse_silent(mountpoint, error, cap);
+	else if (!path || !mounttable_is_bloscfs(&mount))
 		snprintf(error, cap, "'%s' is not a mount of bloscfs; "
 			 "findmnt -t fuse.bloscfs lists those that are",
 			 mountpoint);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The program: options, exit codes, starting, ending."""
+import concurrent.futures
 import contextlib
 import errno
 import json
@@ -297,6 +298,28 @@ def a_mount_point_whose_daemon_answers_nobody_is_occupied(work):
         equal(os.listdir(mount.point), [], "the mount")
 
 
+def a_mount_point_in_a_mount_that_answers_nobody_is_refused(work):
+    source = os.path.join(work, "source")
+    os.makedirs(source + "/below/point")
+    link = os.path.join(work, "link")
+    with Mount(work, source, "-o", "attr_timeout=0") as mount:
+        os.symlink(mount.path("below"), link)
+        mount.process.send_signal(signal.SIGSTOP)
+        try:
+            points = (mount.path("below/point"), link + "/point", link)
+            calls = [(*words, point) for point in points
+                     for words in (("-f", source), ("--unmount",))]
+            with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+                for call, result in zip(calls, pool.map(
+                        lambda call: run(*call, timeout=60), calls)):
+                    assert result.returncode, call
+                    assert "does not answer" in result.stderr, \
+                        (call, result.stderr)
+        finally:
+            mount.process.send_signal(signal.SIGCONT)
+        equal(os.listdir(mount.point), ["below"], "the mount")
+
+
 def a_dead_mount_of_another_user_is_left_and_named(work):
     harness.needs_reach()
     source = make_source(work)
@@ -434,6 +457,7 @@ if __name__ == "__main__":
         a_killed_daemons_mount_can_be_taken_away,
     a_mount_replaces_a_dead_one_of_the_same_user,
     a_mount_point_whose_daemon_answers_nobody_is_occupied,
+    a_mount_point_in_a_mount_that_answers_nobody_is_refused,
     a_dead_mount_of_another_user_is_left_and_named,
         unmount_refuses_what_is_not_ours,
         an_idle_mount_goes,

@@ -475,6 +475,33 @@ static void a_packed_tensor_of_records_is_an_array(void **state)
 	close_file(file, &b);
 }
 
+/* Records in records, and items that are arrays of two dimensions. */
+static void a_packed_tensor_of_nested_records_is_an_array(void **state)
+{
+	static const char pack[] = "\x93\xa5numpy\x92\x0a\x64\x92"
+		"\x92\xa1" "a\x92\x92\xa1x\xa3<i2\x92\xa1y\xa3>i2"
+		"\x93\xa1" "b\xa3<f8\x92\x03\x04";
+	const struct frame_layer vlmetas[] = {
+		FRAME_LAYER("__pack_tensor__", pack) };
+	struct frame_input in = { .vlmetas = vlmetas, .n_vlmetas = 1,
+		.data = frames_pattern, .len = sizeof(frames_pattern),
+		.chunksize = 32768, .blocksize = 512, .typesize = 100 };
+	struct frame_bytes bytes = frames_build(&in);
+	struct build b = { .p = bytes.p, .len = bytes.len };
+	struct bfs_file *file = open_bytes(&b, "x.b2frame");
+	size_t len;
+	uint8_t *npy = frames_read(file, "data.npy", &len);
+
+	(void)state;
+	assert_non_null(strstr((char *)npy + 10, "'descr': [('a', [('x', '<i2'"
+			       "), ('y', '>i2')]), ('b', '<f8', (3, 4))]"));
+	assert_non_null(strstr((char *)npy + 10, "'shape': (10, 100)"));
+	assert_memory_equal(npy + len - sizeof(frames_pattern), frames_pattern,
+			    sizeof(frames_pattern));
+	free(npy);
+	close_file(file, &b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +521,8 @@ int main(void)
 			hostile_shapes_of_joined_arrays_stay_in_bounds),
 		cmocka_unit_test(the_last_chunk_of_a_joined_array_is_padded),
 		cmocka_unit_test(a_packed_tensor_of_records_is_an_array),
+		cmocka_unit_test(
+			a_packed_tensor_of_nested_records_is_an_array),
 	};
 
 	return cmocka_run_group_tests(tests, frames_setup, frames_teardown);
