@@ -10,6 +10,7 @@
 
 #include "bloscfs.h"
 #include "tree/containers.h"
+#include "tree/nodes.h"
 #include "opts.h"
 #include "tree/source.h"
 

@@ -8,7 +8,7 @@
 #include "bloscfs.h"
 #include "log/counters.h"
 #include "log/faults.h"
-#include "ops/workcounts.h"
+#include "log/workcounts.h"
 
 #include <stdint.h>
 #include <stdio.h>

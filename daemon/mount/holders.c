@@ -4,7 +4,7 @@
  */
 #include "mount/holders.h"
 
-#include "mount/mounttable.h"
+#include "tree/mounttable.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #ifndef BFS_DAEMON_MOUNT_MOUNT_H
 #define BFS_DAEMON_MOUNT_MOUNT_H
 
-#include "mount/mounttable.h"
+#include "tree/mounttable.h"
 #include "opts.h"
 
 #include <stdbool.h>

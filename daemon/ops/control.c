@@ -73,11 +73,6 @@ static const struct control_file files[] = {
 
 #define N_FILES (sizeof(files) / sizeof(files[0]))
 
-bool control_is(const struct node *parent, const char *name)
-{
-	return !parent->parent && strcmp(name, CONTROL_NAME) == 0;
-}
-
 const char *control_list(size_t i)
 {
 	return i < N_FILES ? files[i].name : NULL;

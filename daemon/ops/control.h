@@ -13,10 +13,6 @@
 #include "daemon.h"
 #include "ops/reply.h"
 
-#define CONTROL_NAME ".bloscfs"
-
-/* Whether name in parent is the folder. */
-bool control_is(const struct node *parent, const char *name);
 /* The folder in the root, or one of its files. 0 or -errno. */
 int control_lookup(struct daemon *daemon, struct node *parent,
 		   const char *name, struct fuse_entry_param *param);

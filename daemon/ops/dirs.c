@@ -48,21 +48,12 @@ static bool wants_nodes(struct daemon *daemon, const struct handle *handle)
 	       MANY_LOOKUPS;
 }
 
-void dirs_let_go(struct daemon *daemon, struct handle *handle)
-{
-	if (!handle->dir)
-		return;
-	closedir(handle->dir);
-	handle->dir = NULL;
-	atomic_fetch_sub(&daemon->n_dirs, 1);
-}
-
 /* Those who list a deep tree hold many folders open: the others are opened
  * for each request. */
 static void let_go_if_scarce(struct daemon *daemon, struct handle *handle)
 {
 	if (atomic_load(&daemon->n_dirs) > daemon->max_dirs)
-		dirs_let_go(daemon, handle);
+		handle_close_dir(daemon, handle);
 }
 
 /* Also where it was let go: it must be the same directory then. */
@@ -138,7 +129,7 @@ static bool run_open(struct daemon *daemon, struct task *task)
 		tree_put(&daemon->tree, node);
 	}
 	task->fi.fh = (uintptr_t)handle;
-	is_void = work_is_void();
+	is_void = call_is_void();
 	if (is_void)
 		status = -EINTR;
 	else if (status)
@@ -213,7 +204,7 @@ static void add_source_entry(struct daemon *daemon, struct listing *list,
 	int status = look_at(daemon, handle->node, dirfd(handle->dir), name,
 			     &kind, &st);
 
-	if (status != -ENOENT && !work_is_void())
+	if (status != -ENOENT && !call_is_void())
 		add_found(daemon, list, handle, name, status, kind, &st,
 			  next);
 }
@@ -230,10 +221,10 @@ static bool add_pair(struct daemon *daemon, struct listing *list,
 	int fd = dirfd(handle->dir), beside = -ENOENT;
 	int status = look_at(daemon, handle->node, fd, name, &kind, &st);
 
-	if (!status && !work_is_void())
+	if (!status && !call_is_void())
 		beside = keep_find(daemon, handle->node, fd, name, &st, dir,
 				   &dir_st);
-	if (work_is_void())
+	if (call_is_void())
 		return false;
 	if (status != -ENOENT && !(off & 1))
 		add_found(daemon, list, handle, name, status, kind, &st,
@@ -307,11 +298,11 @@ static bool add_kept(struct daemon *daemon, struct listing *list,
 		return false;
 	if (is_dots(name))
 		add_dots(daemon, list, handle->node, name, *off + 2);
-	else if (!control_is(handle->node, name) &&
+	else if (!tree_is_control(handle->node, name) &&
 		 !add_pair(daemon, list, handle, name, *off))
 		return false;
 	*off = (*off | 1) + 1;
-	return !work_is_void();
+	return !call_is_void();
 }
 
 /* With the handle's lock held. 0 or -errno. */
@@ -369,10 +360,10 @@ static int list_source(struct daemon *daemon, struct listing *list,
 		if (is_dots(entry->d_name))
 			add_dots(daemon, list, handle->node, entry->d_name,
 				 entry->d_off);
-		else if (!control_is(handle->node, entry->d_name))
+		else if (!tree_is_control(handle->node, entry->d_name))
 			add_source_entry(daemon, list, handle, entry->d_name,
 					 entry->d_off);
-		if (work_is_void()) {
+		if (call_is_void()) {
 			seekdir(handle->dir, handle->dir_off);
 			return 0;
 		}
@@ -389,7 +380,7 @@ static void add_plain_entry(struct listing *list, const struct handle *handle,
 	const struct frame *frame = handle->frame;
 	bool is_dir = bloscfs_is_dir(frame->file, &entry->node);
 
-	if (work_is_void())
+	if (call_is_void())
 		return;
 	param.attr.st_ino = tree_ino(&frame->st, NODE_ENTRY, entry->number);
 	param.attr.st_mode = is_dir ? S_IFDIR : S_IFREG;
@@ -413,7 +404,7 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 		return;
 	}
 	bloscfs_stat(frame->file, &entry->node, &entry->attr);
-	if (work_is_void())
+	if (call_is_void())
 		return;
 	/* What cannot be told now is for the one who looks it up. */
 	if (bloscfs_met(mark, NULL) != BLOSCFS_OK) {
@@ -454,10 +445,10 @@ static int list_frame(struct daemon *daemon, struct listing *list,
 	while (bloscfs_list(handle->frame->file, &dir, (uint64_t)off - 2,
 			    name, &entry.node) &&
 	       bloscfs_met(mark, NULL) == BLOSCFS_OK) {
-		if (work_is_void() || !reply_list_fits(list, name))
+		if (call_is_void() || !reply_list_fits(list, name))
 			return 0;
 		off++;
-		if (!control_is(handle->node, name))
+		if (!tree_is_control(handle->node, name))
 			add_frame_entry(daemon, list, handle, &st, name,
 					&entry, off);
 		mark = bloscfs_mark();
@@ -513,7 +504,7 @@ static bool run_list(struct daemon *daemon, struct task *task)
 		pthread_mutex_unlock(&handle->lock);
 	}
 	/* What was listed before it was stopped holds, and is an answer. */
-	if (work_is_void() && (status || list.len == 0))
+	if (call_is_void() && (status || list.len == 0))
 		return false;
 	if (status)
 		fuse_reply_err(task->req, -status);

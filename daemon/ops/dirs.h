@@ -7,15 +7,12 @@
 #define BFS_DAEMON_OPS_DIRS_H
 
 #include "daemon.h"
-#include "ops/handle.h"
 
 void dirs_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
 void dirs_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 	       struct fuse_file_info *fi);
 void dirs_read_plus(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 		    struct fuse_file_info *fi);
-/* Closes the directory of the source that the handle has open, if any. */
-void dirs_let_go(struct daemon *daemon, struct handle *handle);
 /* A name is looked up in the directory: who lists it may want attributes. */
 void dirs_note_lookup(struct node *dir);
 

@@ -4,7 +4,6 @@
  */
 #include "ops/handle.h"
 
-#include "ops/dirs.h"
 #include "tree/look.h"
 
 #include <errno.h>
@@ -40,6 +39,15 @@ void handle_ref(struct handle *handle)
 	atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
 }
 
+void handle_close_dir(struct daemon *daemon, struct handle *handle)
+{
+	if (!handle->dir)
+		return;
+	closedir(handle->dir);
+	handle->dir = NULL;
+	atomic_fetch_sub(&daemon->n_dirs, 1);
+}
+
 void handle_put(struct daemon *daemon, struct handle *handle)
 {
 	if (atomic_fetch_sub(&handle->refs, 1) != 1)
@@ -52,7 +60,7 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 	if (handle->frame)
 		tree_put_frame(&daemon->tree, handle->frame);
 	bloscfs_fd_free(handle->file);
-	dirs_let_go(daemon, handle);
+	handle_close_dir(daemon, handle);
 	free(handle->places);
 	pthread_mutex_destroy(&handle->lock);
 	tree_closed(&daemon->tree, handle->node);

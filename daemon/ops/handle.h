@@ -37,6 +37,9 @@ void handle_ref(struct handle *handle);
 void handle_put(struct daemon *daemon, struct handle *handle);
 /* What the kernel never released, once no worker runs any more. */
 void handle_free_all(struct daemon *daemon);
+/* Closes the directory of the source that it has open, if any; with its lock
+ * held, or by the last who knows of it. */
+void handle_close_dir(struct daemon *daemon, struct handle *handle);
 struct handle *handle_of(const struct fuse_file_info *fi);
 /* The opened container to read from, referenced: one that continues the one
  * that was opened, if there is such by now. */

@@ -15,7 +15,7 @@
 #include "ops/plain.h"
 #include "ops/reply.h"
 #include "ops/seek.h"
-#include "mount/terms.h"
+#include "ops/terms.h"
 #include "ops/work.h"
 #include "ops/xattrs.h"
 
@@ -51,7 +51,7 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 			 look_frame(daemon, node, &frame) : -ESTALE;
 		if (!status) {
 			bloscfs_stat(frame->file, &node->entry.node, &now);
-			status = work_is_void() ? -EINTR :
+			status = call_is_void() ? -EINTR :
 				 -bloscfs_err_errno(bloscfs_met(mark, NULL));
 			if (!status) {
 				entry = now;
@@ -60,7 +60,7 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 			tree_put_frame(&daemon->tree, frame);
 		}
 	}
-	if (status && (!open || work_is_void()))
+	if (status && (!open || call_is_void()))
 		return status;
 	reply_attr_entry(daemon, &entry, st, ino, attr);
 	return 0;
@@ -82,7 +82,7 @@ static int find_attr(struct daemon *daemon, struct node *node,
 	}
 	status = look_again(daemon, tree_container(node), &st);
 	tree_stat(&daemon->tree, node, &last, &ino, &open);
-	if (status && (!open || work_is_void()))
+	if (status && (!open || call_is_void()))
 		return status;
 	if (status)
 		st = last;
@@ -159,7 +159,7 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 	mark = bloscfs_mark();
 	if (bloscfs_lookup(frame->file, &dir, name, &entry.node)) {
 		bloscfs_stat(frame->file, &entry.node, &entry.attr);
-		status = work_is_void() ? -EINTR : 0;
+		status = call_is_void() ? -EINTR : 0;
 	}
 	if (!status) {
 		entry.number = bloscfs_node_id(frame->file,
@@ -167,7 +167,7 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 		entry.version = frame->version;
 		entry.keeps = bloscfs_keeps(frame->file, &entry.node);
 	}
-	err = work_is_void() ? BLOSCFS_OK : bloscfs_met(mark, &why);
+	err = call_is_void() ? BLOSCFS_OK : bloscfs_met(mark, &why);
 	if (err != BLOSCFS_OK) {
 		status = -bloscfs_err_errno(err);
 		look_tell_failure(daemon, parent, "lookup", -status, &why);
@@ -198,7 +198,7 @@ static bool run_lookup(struct daemon *daemon, struct task *task)
 	else if (parent && (!strcmp(name, ".") || !strcmp(name, "..")))
 		status = lookup_dots(daemon, parent, name, &param);
 	else if (parent && (parent->kind == NODE_CONTROL ||
-			    control_is(parent, name)))
+			    tree_is_control(parent, name)))
 		status = control_lookup(daemon, parent, name, &param);
 	else if (parent && (parent->kind == NODE_FRAME ||
 			    parent->kind == NODE_ENTRY))
@@ -207,11 +207,11 @@ static bool run_lookup(struct daemon *daemon, struct task *task)
 		status = lookup_in_source(daemon, parent, name, &param);
 	else if (parent)
 		status = -ENOTDIR;
-	if (parent && !work_is_void())
+	if (parent && !call_is_void())
 		dirs_note_lookup(parent);
 	if (parent)
 		tree_put(&daemon->tree, parent);
-	if (work_is_void()) {
+	if (call_is_void()) {
 		if (!status)
 			tree_forget(&daemon->tree, param.ino, 1);
 		return false;
@@ -257,7 +257,7 @@ static bool run_getattr(struct daemon *daemon, struct task *task)
 		status = find_attr(daemon, node, &attr);
 		tree_put(&daemon->tree, node);
 	}
-	if (work_is_void())
+	if (call_is_void())
 		return false;
 	if (status)
 		fuse_reply_err(task->req, -status);
@@ -326,7 +326,7 @@ static int open_entry(struct daemon *daemon, struct node *node,
 	if (status)
 		return status;
 	err = bloscfs_access(handle->frame->file, &node->entry.node, &why);
-	if (work_is_void())
+	if (call_is_void())
 		return -EINTR;
 	if (err != BLOSCFS_OK) {
 		look_tell_failure(daemon, node, "open",
@@ -378,7 +378,7 @@ static bool run_open(struct daemon *daemon, struct task *task)
 		tree_put(&daemon->tree, node);
 	}
 	task->fi.fh = (uintptr_t)handle;
-	is_void = work_is_void();
+	is_void = call_is_void();
 	/* An interrupted open is never released by the kernel. */
 	if (is_void)
 		status = -EINTR;
@@ -419,7 +419,7 @@ static enum bloscfs_err send_gathered(fuse_req_t req,
 					    (uint64_t)off, buf, len, &got,
 					    why);
 
-	if (err == BLOSCFS_OK && !work_is_void()) {
+	if (err == BLOSCFS_OK && !call_is_void()) {
 		counters_served(SERVED_CONTAINER, got);
 		fuse_reply_buf(req, buf, got);
 	}
@@ -450,7 +450,7 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 			  (uint64_t)off, buf, len, pieces, &iov, &n, why);
 	if (err != BLOSCFS_OK)
 		return err;
-	if (n <= MAX_PIECES && !work_is_void()) {
+	if (n <= MAX_PIECES && !call_is_void()) {
 		counters_served(SERVED_CONTAINER, count_bytes(iov, n));
 		fuse_reply_iov(req, iov, (int)n);
 	}
@@ -506,7 +506,7 @@ static bool read_entry(fuse_req_t req, struct daemon *daemon,
 
 	if (buf)
 		err = read_frame(req, daemon, handle, buf, len, off, &why);
-	if (work_is_void())
+	if (call_is_void())
 		return false;
 	if (err == BLOSCFS_OK)
 		return true;
@@ -590,7 +590,7 @@ static bool run_access(struct daemon *daemon, struct task *task)
 		status = find_access(daemon, node, task->flag);
 		tree_put(&daemon->tree, node);
 	}
-	if (work_is_void())
+	if (call_is_void())
 		return false;
 	fuse_reply_err(task->req, -status);
 	return true;

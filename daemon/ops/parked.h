@@ -10,7 +10,7 @@
 #ifndef BFS_DAEMON_OPS_PARKED_H
 #define BFS_DAEMON_OPS_PARKED_H
 
-#include "ops/work.h"
+#include "ops/task.h"
 
 #define N_COSTS 256
 

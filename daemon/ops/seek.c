@@ -45,7 +45,7 @@ static void seek_entry(struct daemon *daemon, const struct task *task,
 			   (uint64_t)task->off, task->flag == SEEK_HOLE, &to,
 			   NULL);
 	tree_put_frame(&daemon->tree, frame);
-	if (work_is_void())
+	if (call_is_void())
 		return;
 	if (err == BLOSCFS_OK)
 		fuse_reply_lseek(task->req, (off_t)to);
@@ -64,7 +64,7 @@ static bool run_lseek(struct daemon *daemon, struct task *task)
 	else
 		seek_whole(task->req, handle, task->off, task->flag);
 	handle_put(daemon, handle);
-	return !work_is_void();
+	return !call_is_void();
 }
 
 void seek_answer(fuse_req_t req, fuse_ino_t id, off_t off, int whence,

@@ -71,19 +71,16 @@ static const struct bloscfs_call_limits patient = {
 	sizeof(patient), QUICK_LEN, QUICK_MS, 0, BLOSCFS_WAITS_FOR_LITTLE,
 };
 
-bool work_is_void(void)
-{
-	return my_call && bloscfs_call_stopped(my_call, NULL) != BLOSCFS_OK;
-}
-
 int work_thread_init(struct daemon *daemon)
 {
 	my_call = bloscfs_call_new(daemon->fs);
+	call_use(my_call);
 	return my_call ? 0 : -ENOMEM;
 }
 
 void work_thread_release(void)
 {
+	call_use(NULL);
 	bloscfs_call_free(my_call);
 	my_call = NULL;
 }

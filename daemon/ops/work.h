@@ -16,24 +16,10 @@
 #ifndef BFS_DAEMON_OPS_WORK_H
 #define BFS_DAEMON_OPS_WORK_H
 
+#include "call.h"
 #include "daemon.h"
-#include "ops/workcounts.h"
-
-/* A request. */
-struct task {
-	fuse_req_t req;
-	/* Does and answers it. False, with nothing answered and all undone,
-	 * where work_is_void() says so. */
-	bool (*run)(struct daemon *daemon, struct task *task);
-	const char *deed;	/* "read", for the log */
-	fuse_ino_t id;
-	const char *name;	/* or NULL */
-	size_t len;
-	off_t off;
-	int flag;
-	bool decodes;		/* a glance is for what is decoded already */
-	struct fuse_file_info fi;
-};
+#include "log/workcounts.h"
+#include "ops/task.h"
 
 /* 0 or -errno. The slow threads start here: after the daemon has forked. */
 int work_start(struct daemon *daemon);
@@ -46,9 +32,6 @@ int work_thread_init(struct daemon *daemon);
 void work_thread_release(void);
 /* Sees to it that the request is answered, now or later. */
 void work_do(struct daemon *daemon, struct task *task);
-/* Whether what this thread was told by the library for its request does not
- * count: it was stopped, and must not be answered. */
-bool work_is_void(void);
 /* Answers those that were interrupted while they waited. After each request
  * that a worker took. */
 void work_sweep(struct daemon *daemon);

@@ -141,7 +141,7 @@ static bool run_get(struct daemon *daemon, struct task *task)
 	uint64_t mark;
 	int status = take(daemon, task->id, &asking);
 
-	if (status && work_is_void())
+	if (status && call_is_void())
 		return false;
 	if (status) {
 		fuse_reply_err(task->req, -status);
@@ -155,7 +155,7 @@ static bool run_get(struct daemon *daemon, struct task *task)
 				      &have, value, &len);
 	status = bloscfs_err_errno(bloscfs_met(mark, NULL));
 	give(daemon, &asking);
-	if (work_is_void())
+	if (call_is_void())
 		return false;
 	if (status)
 		fuse_reply_err(task->req, status);
@@ -266,7 +266,7 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	bool whole;
 	int status = take(daemon, task->id, &asking);
 
-	if (status && work_is_void())
+	if (status && call_is_void())
 		return false;
 	if (status == -ENODATA) {
 		send(task->req, list, 0, task->len);
@@ -295,7 +295,7 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	}
 	status = bloscfs_err_errno(bloscfs_met(mark, NULL));
 	give(daemon, &asking);
-	if (work_is_void())
+	if (call_is_void())
 		return false;
 	if (status)
 		fuse_reply_err(task->req, status);

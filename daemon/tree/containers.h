@@ -9,7 +9,7 @@
 #ifndef BFS_DAEMON_TREE_CONTAINERS_H
 #define BFS_DAEMON_TREE_CONTAINERS_H
 
-#include "tree/nodes.h"
+#include "tree/tree.h"
 
 #include <stdatomic.h>
 

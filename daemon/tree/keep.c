@@ -1,62 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * keep.c - names of directories beside their containers, made and taken
- * apart. Nothing is stored: a name that is looked up tells its container.
+ * keep.c - directories beside their containers. Nothing is stored: a name that
+ * is looked up tells its container.
  */
 #include "tree/keep.h"
 
-#include "ops/control.h"
+#include "tree/keepname.h"
 #include "tree/look.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-
-#define SUFFIX ".d"
-#define MARK "%~"
-#define MAX_NUMBER 99
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-size_t keep_suffix(const char *name, unsigned *ret_number)
-{
-	size_t len = strlen(name), end = len;
-	unsigned number = 0;
-
-	while (end > 0 && len - end < 2 && is_digit(name[end - 1]))
-		end--;
-	for (size_t i = end; i < len; i++)
-		number = 10 * number + (unsigned)(name[i] - '0');
-	if (end == len || end < 2 || memcmp(name + end - 2, MARK, 2) ||
-	    name[end] == '0' || number < 2) {
-		number = 1;
-		end = len;
-	} else {
-		end -= 2;
-	}
-	if (end < 3 || memcmp(name + end - 2, SUFFIX, 2))
-		return 0;
-	/* "." and ".." are nobody's names. */
-	if (name[0] == '.' && (end == 3 || (end == 4 && name[1] == '.')))
-		return 0;
-	*ret_number = number;
-	return len - end + 2;
-}
-
-/* False where there is no room for it. */
-static bool make_name(const char *name, unsigned number,
-		      char ret_dir[NAME_MAX + 1])
-{
-	int len = number == 1 ?
-		  snprintf(ret_dir, NAME_MAX + 1, "%s%s", name, SUFFIX) :
-		  snprintf(ret_dir, NAME_MAX + 1, "%s%s%s%u", name, SUFFIX,
-			   MARK, number);
-
-	return len > 0 && len <= NAME_MAX;
-}
 
 /* A name may be too long for the source, and not for us. */
 static bool is_absent(int status)
@@ -83,7 +36,7 @@ static int need_taken(struct daemon *daemon, int dir_fd, const char *name,
 	int taken;
 
 	for (unsigned i = 1; i < number; i++) {
-		if (!make_name(name, i, dir))
+		if (!keep_make_name(name, i, dir))
 			return -ENOENT;
 		taken = is_taken(&daemon->src, dir_fd, dir);
 		if (taken <= 0)
@@ -109,7 +62,7 @@ int keep_lookup(struct daemon *daemon, struct node *parent, int dir_fd,
 	len = strlen(name) - len;
 	memcpy(container, name, len);
 	container[len] = '\0';
-	if (control_is(parent, container))
+	if (tree_is_control(parent, container))
 		return status;
 	status = need_taken(daemon, dir_fd, container, number);
 	if (!status)
@@ -131,8 +84,8 @@ int keep_find(struct daemon *daemon, struct node *parent, int dir_fd,
 	if (!S_ISREG(st->mode) && !st->index_mode)
 		return -ENOENT;
 	do {
-		if (++number > MAX_NUMBER ||
-		    !make_name(name, number, ret_dir))
+		if (++number > KEEP_MAX_NUMBER ||
+		    !keep_make_name(name, number, ret_dir))
 			return -ENOENT;
 		taken = is_taken(&daemon->src, dir_fd, ret_dir);
 	} while (taken > 0);

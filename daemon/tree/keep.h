@@ -12,9 +12,6 @@
 
 #include <limits.h>
 
-/* Bytes that a directory's name has more than its container's; 0 where a name
- * is not of that form. *ret_number: 1 for NAME.d, 2 for NAME.d%~2, ... */
-size_t keep_suffix(const char *name, unsigned *ret_number);
 /* As look_at, for a name that need not be the source's. Without the option
  * the same as that. */
 int keep_lookup(struct daemon *daemon, struct node *parent, int dir_fd,

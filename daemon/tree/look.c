@@ -8,7 +8,7 @@
 #include "log/log.h"
 #include "tree/reopen.h"
 #include "tree/source_rights.h"
-#include "ops/work.h"
+#include "call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -255,7 +255,7 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 		if (status)
 			kind = SRC_PLAIN;
 	}
-	if (work_is_void())
+	if (call_is_void())
 		return -EINTR;
 	*ret_kind = node_kind_of(kind);
 	*ret_st = now;
@@ -522,7 +522,7 @@ static int open_frame(struct daemon *daemon, struct node *node,
 	struct frame *frame;
 	int status = look_open(daemon, path, &opened, &why);
 
-	if (status && work_is_void())
+	if (status && call_is_void())
 		return status;
 	if (status && why.err == BLOSCFS_OK) {
 		status = look_as_stale(status);
@@ -538,7 +538,7 @@ static int open_frame(struct daemon *daemon, struct node *node,
 		return status;
 	}
 	look_tell_status(path, opened.file);
-	if (work_is_void()) {
+	if (call_is_void()) {
 		bloscfs_close(opened.file);
 		return -EINTR;
 	}

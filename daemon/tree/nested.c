@@ -5,7 +5,7 @@
  */
 #include "tree/nested.h"
 
-#include "mount/mounttable.h"
+#include "tree/mounttable.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
  */
 #include "tree/nodes.h"
 
-#include "tree/keep.h"
 #include "tree/containers_priv.h"
+#include "tree/keepname.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -563,6 +563,11 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 	}
 	pthread_mutex_unlock(&tree->lock);
 	return status;
+}
+
+bool tree_is_control(const struct node *parent, const char *name)
+{
+	return !parent->parent && strcmp(name, CONTROL_NAME) == 0;
 }
 
 /* Numbers as of a source's entry that cannot be. */

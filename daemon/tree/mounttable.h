@@ -3,8 +3,8 @@
  * mounttable.h - the kernel's tables of mounts (proc(5), mountinfo), line by
  * line. Reading them asks no file system anything.
  */
-#ifndef BFS_DAEMON_MOUNT_MOUNTTABLE_H
-#define BFS_DAEMON_MOUNT_MOUNTTABLE_H
+#ifndef BFS_DAEMON_TREE_MOUNTTABLE_H
+#define BFS_DAEMON_TREE_MOUNTTABLE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * terms.h - what a mount and the kernel agree upon before the first request.
  */
-#ifndef BFS_DAEMON_MOUNT_TERMS_H
-#define BFS_DAEMON_MOUNT_TERMS_H
+#ifndef BFS_DAEMON_OPS_TERMS_H
+#define BFS_DAEMON_OPS_TERMS_H
 
 #include "daemon.h"
 

@@ -2,7 +2,7 @@
 /*
  * mounttable.c - lines of mountinfo become entries.
  */
-#include "mount/mounttable.h"
+#include "tree/mounttable.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * terms.c - what the kernel offers, and what of it we want.
  */
-#include "mount/terms.h"
+#include "ops/terms.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /*
  * workcounts.h - what work.h counts.
  */
-#ifndef BFS_DAEMON_OPS_WORKCOUNTS_H
-#define BFS_DAEMON_OPS_WORKCOUNTS_H
+#ifndef BFS_DAEMON_LOG_WORKCOUNTS_H
+#define BFS_DAEMON_LOG_WORKCOUNTS_H
 
 #include <stdint.h>
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * call.h - the context (bloscfs_call_start) that a worker answers requests in,
+ * known to all that work for a request. A thread without one is never stopped.
+ */
+#ifndef BFS_DAEMON_CALL_H
+#define BFS_DAEMON_CALL_H
+
+#include "bloscfs.h"
+
+/* The calling thread's from now on; NULL: none. It stays the caller's. */
+void call_use(const struct bloscfs_call *call);
+/* Whether what this thread was told by the library for its request does not
+ * count: it was stopped, and must not be answered. */
+bool call_is_void(void);
+
+#endif
