@@ -256,10 +256,11 @@ struct bloscfs_source {
 	 * answer from memory where a read itself finds a changed object out.
 	 * NULL: it never changes. */
 	enum bloscfs_err (*check)(void *arg, struct bloscfs_diag *why);
-	/* A hint: before blocks are read, all ranges that the read will ask
-	 * for, in order, neighbours merged, gaps between them; first those of
-	 * headers, then of blocks. Must not wait for them. read still asks for
-	 * each by itself. NULL: it is not told. */
+	/* A hint: before blocks are read, the ranges that this will ask for,
+	 * in order, neighbours merged, gaps between them; first those of
+	 * headers, then of blocks, many of them in several calls. Must not
+	 * wait for them. read still asks for each by itself. NULL: it is not
+	 * told. */
 	void (*will_need)(void *arg, const struct bloscfs_range *ranges,
 			  size_t n);
 	/* Nothing is called any more. Once, when the file is closed; not where
