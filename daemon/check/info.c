@@ -57,10 +57,15 @@ static struct bloscfs_file *open_container(const struct opts *opts,
 		close(fd);
 	if (err == BLOSCFS_OK)
 		return file;
-	fprintf(stderr, "bloscfs: '%s' is not a container that bloscfs "
-		"knows: %s, offset %llu; check the file\n", path,
-		why.text[0] ? why.text : bloscfs_err_name(why.err),
-		(unsigned long long)why.off);
+	if (is_dir && err == BLOSCFS_ERR_NOT_FORMAT)
+		fprintf(stderr, "bloscfs: '%s' is a folder and no container; "
+			"bloscfs --check names the containers in it\n", path);
+	else
+		fprintf(stderr, "bloscfs: '%s' is not a container that "
+			"bloscfs knows: %s, offset %llu; check the file\n",
+			path, why.text[0] ? why.text :
+			bloscfs_err_name(why.err),
+			(unsigned long long)why.off);
 	return NULL;
 }
 

@@ -21,6 +21,13 @@
 
 /* ---- formats --------------------------------------------------------- */
 
+/* What info.json calls frames by what they hold, which their bytes at the
+ * beginning do not tell. */
+static const struct { const char *name, *rows[2]; } held[] = {
+	{ "b2nd", { "b2frame", "sparse b2frame" } },
+	{ "b2e", { "b2frame", NULL } },
+};
+
 /* The row of a format, or -1. */
 static int find_format(const char *name, size_t len)
 {
@@ -41,30 +48,45 @@ static int find_format(const char *name, size_t len)
 	return -1;
 }
 
+/* The rows that a word names, a bit each; 0 for none. */
+static uint32_t find_rows(const char *word, size_t len)
+{
+	int row = find_format(word, len);
+	uint32_t rows = row >= 0 && row < 32 ? UINT32_C(1) << row : 0;
+
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+		if (strlen(held[i].name) != len ||
+		    memcmp(held[i].name, word, len))
+			continue;
+		for (int k = 0; k < 2 && held[i].rows[k]; k++)
+			rows |= find_rows(held[i].rows[k],
+					  strlen(held[i].rows[k]));
+	}
+	return rows;
+}
+
 /* One word of the list. What is taken away first leaves all the others. */
 static bool set_format(struct choice *choice, const char *word, size_t len,
 		       bool first)
 {
 	bool away = len && *word == '-';
 	bool all;
-	int row;
+	uint32_t rows;
 
 	word += away;
 	len -= away;
 	all = len == 3 && memcmp(word, "all", 3) == 0;
-	row = all ? 0 : find_format(word, len);
-	if (row < 0 || row >= 32)
+	rows = all ? UINT32_MAX : find_rows(word, len);
+	if (!rows)
 		return false;
 	if (!away && first)
 		choice->left_out = UINT32_MAX;
 	choice->named = choice->named || !away;
-	if (all)
-		choice->left_out = away ? UINT32_MAX : 0;
-	else if (away)
-		choice->left_out |= UINT32_C(1) << row;
+	if (away)
+		choice->left_out |= rows;
 	else
-		choice->left_out &= ~(UINT32_C(1) << row);
-	if (all || row == find_format(CHUNK, strlen(CHUNK)))
+		choice->left_out &= ~rows;
+	if (rows & find_rows(CHUNK, strlen(CHUNK)))
 		choice->any_chunk = !away;
 	return true;
 }

@@ -156,7 +156,14 @@ def chunks_are_taken_by_their_names(work):
         config = read(mount.path(".bloscfs/config")).decode().splitlines()
         assert "formats=sparse-b2frame" in config, config
         assert "exclude=*.x" in config, config
-    for wrong in ("--formats=", "--formats=nonsense", "--formats=b2frame:",
+    # The names in info.json are taken, too.
+    samples.write_sparse_frame(source + "/s.b2frame", samples.noise(999), 500)
+    with_sparse = ["frame.dat", "s.b2frame"]
+    equal(containers("--formats=b2nd"), with_sparse)
+    equal(containers("--formats=b2e"), ["frame.dat"])
+    equal(containers("--formats=all:-chunk:-b2nd"), [])
+    equal(containers("--formats=-b2e:-chunk"), ["s.b2frame"])
+    for wrong in ("--formats=", "--formats=nonsense", "--formats=b2n", "--formats=b2frame:",
                   "--exclude="):
         equal(harness.run(wrong, source, work).returncode, 2, wrong)
 

@@ -372,6 +372,39 @@ static void every_entry_of_every_sample_holds(void **state)
 	assert_true(n_samples > 0);
 }
 
+/* Of fixed metalayers, and of a name that ends like a number. */
+static void equal_names_have_keys_as_their_files_have_names(void **state)
+{
+	static const struct frame_layer layers[] = {
+		FRAME_LAYER("n1", "\x01"), FRAME_LAYER("n1", "\x02"),
+		FRAME_LAYER("n1%~2", "\x03"), FRAME_LAYER("n1", "\x04"),
+	};
+	enum { N = BFS_ARRAY_LEN(layers) };
+	struct frame_input in = { .metas = layers, .n_metas = N,
+				  .typesize = 1 };
+	struct frame_bytes bytes = frames_build(&in);
+	struct bfs_file *file = frames_open(&bytes);
+	struct json_object *meta = frames_json(file, "meta.json");
+	struct bfs_node node;
+	char path[64];
+
+	(void)state;
+	assert_int_equal(json_object_object_length(meta), N);
+	json_object_object_foreach(meta, key, value) {
+		size_t len;
+		uint8_t *held;
+
+		snprintf(path, sizeof(path), "meta/%s", key);
+		assert_true(frames_find(file, path, &node));
+		held = frames_read(file, path, &len);
+		assert_int_equal(len, 1);
+		assert_int_equal(held[0], json_object_get_int(value));
+		free(held);
+	}
+	json_object_put(meta);
+	frames_close(file, &bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +418,8 @@ int main(void)
 		cmocka_unit_test(every_entry_is_as_long_as_it_says),
 		cmocka_unit_test(pieces_hold_the_same_bytes_as_reads),
 		cmocka_unit_test(every_entry_of_every_sample_holds),
+		cmocka_unit_test(
+			equal_names_have_keys_as_their_files_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, frames_setup, frames_teardown);

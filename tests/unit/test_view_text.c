@@ -404,39 +404,6 @@ static bool text_has(struct bfs_file *file, const char *path, const char *word)
 	return found;
 }
 
-/* Fixed ones too, and of a name that ends like a number. */
-static void equal_names_have_keys_as_their_files_have_names(void **state)
-{
-	static const struct frame_layer layers[] = {
-		FRAME_LAYER("n1", "\x01"), FRAME_LAYER("n1", "\x02"),
-		FRAME_LAYER("n1%~2", "\x03"), FRAME_LAYER("n1", "\x04"),
-	};
-	enum { N = BFS_ARRAY_LEN(layers) };
-	struct frame_input in = { .metas = layers, .n_metas = N,
-				  .typesize = 1 };
-	struct frame_bytes bytes = frames_build(&in);
-	struct bfs_file *file = frames_open(&bytes);
-	struct json_object *meta = frames_json(file, "meta.json");
-	struct bfs_node node;
-	char path[64];
-
-	(void)state;
-	assert_int_equal(json_object_object_length(meta), N);
-	json_object_object_foreach(meta, key, value) {
-		size_t len;
-		uint8_t *held;
-
-		snprintf(path, sizeof(path), "meta/%s", key);
-		assert_true(frames_find(file, path, &node));
-		held = frames_read(file, path, &len);
-		assert_int_equal(len, 1);
-		assert_int_equal(held[0], json_object_get_int(value));
-		free(held);
-	}
-	json_object_put(meta);
-	frames_close(file, &bytes);
-}
-
 static void credentials_are_redacted(void **state)
 {
 	struct frame_bytes bytes;
@@ -785,8 +752,6 @@ int main(void)
 		cmocka_unit_test(hole_at_the_end_of_a_long_index_is_found),
 		cmocka_unit_test(metalayers_are_decoded_by_name),
 		cmocka_unit_test(different_names_are_different_keys),
-		cmocka_unit_test(
-			equal_names_have_keys_as_their_files_have_names),
 		cmocka_unit_test(credentials_are_redacted),
 		cmocka_unit_test(long_values_are_cut_and_say_so),
 		cmocka_unit_test(
