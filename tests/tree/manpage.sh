@@ -1,16 +1,62 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# manpage.sh - the manual and `bloscfs --help` name the same options.
+# manpage.sh - the manual and `bloscfs --help` name the same options; that of
+# the library names what it exports, and its example runs.
 . "$(dirname "$0")/tap.sh"
 
 words() { grep -oE -e '--[a-z][a-z_-]*[a-z]' | sort -u; }
 helped() { "$BLOSCFS_DAEMON" --help 2>&1 | words; }
-manual() { sed -E 's/\\f[A-Z]//g; s/\\-/-/g; s/\\&//g' docs/bloscfs.1 | words; }
+# plain PAGE: what a reader sees of it, more or less.
+plain() { sed -E 's/\\f[A-Z]//g; s/\\-/-/g; s/\\&//g; s/\\e/\\/g' "$1"; }
+manual() { plain docs/bloscfs.1 | words; }
 
 only_help() { comm -23 <(helped) <(manual); }
 only_manual() { comm -13 <(helped) <(manual); }
 count_options() { [ "$(helped | wc -l)" -ge 10 ] || echo "too few"; }
 
+exported()
+{
+	nm -D --defined-only "$BLOSCFS_LIBRARY" | awk '{ print $3 }' |
+		grep '^bloscfs_' | sort -u
+}
+# named PAGE: the functions in its section FUNCTIONS.
+named()
+{
+	plain "$1" | sed -n '/^\.SH FUNCTIONS/,/^\.SH EXAMPLES/p' |
+		grep -oE '\bbloscfs_[a-z0-9_]+' | sort -u
+}
+not_named() { comm -23 <(exported) <(named "$1"); }
+not_exported() { comm -13 <(exported) <(named "$1"); }
+
+# A page that lacks a function, and one that names what is no more.
+without_read() { sed '/bloscfs_read/d' docs/libbloscfs.3; }
+with_strange() { sed 's/bloscfs_read/bloscfs_reed/' docs/libbloscfs.3; }
+
+# The program of the page, from its .nf to its .fi.
+runs_example()
+{
+	plain docs/libbloscfs.3 | sed -n '/^\.SH EXAMPLES/,$p' |
+		sed -n '/^\.nf/,/^\.fi/{/^\./!p}' > "$tmp/example.c"
+	$CC -std=gnu11 -Wall -Wextra -Wpedantic -Werror -Ilib \
+		-o "$tmp/example" "$tmp/example.c" \
+		-L"${BLOSCFS_LIBRARY%/*}" -lbloscfs || return
+	export LD_LIBRARY_PATH=${BLOSCFS_LIBRARY%/*}
+	[ "$("$tmp/example" tests/data/good-nd-pond.b2nd)" = '64 bytes' ] ||
+		echo "it does not read an array"
+	! "$tmp/example" tests/data/README.md 2> "$tmp/err" ||
+		echo "it reads what is no container"
+	grep -q 'not a Blosc container' "$tmp/err" || cat "$tmp/err"
+}
+
 check "--help lists options" count_options
 check "the manual names what --help names" only_help
 check "--help names what the manual names" only_manual
+check "libbloscfs(3) names what is exported" not_named docs/libbloscfs.3
+check "libbloscfs(3) names nothing else" not_exported docs/libbloscfs.3
+without_read > "$tmp/without.3"
+check_fails "a function that is missing there is found" \
+	not_named "$tmp/without.3"
+with_strange > "$tmp/strange.3"
+check_fails "a function that is not exported is found" \
+	not_exported "$tmp/strange.3"
+check "the example of libbloscfs(3) compiles and runs" runs_example
 finish
