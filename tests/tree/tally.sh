@@ -43,6 +43,12 @@ check "what passed at last is named as unsteady, with what it had printed" \
 -- bloscfs:unit / two: FAIL, exit status 1
 not ok 2 - b
 why" $tally --unsteady "$tmp/twice.json"
+{
+	record one OK 'ok 1 - a\nok 2 - b # SKIP no c\n# SKIP d: no e\n'
+	record two OK 'ok 1 - a\n# 5 things, none to SKIP\n'
+} > "$tmp/skipped.json"
+check "what a test says that it skips is counted" \
+	prints "2 passed, 0 failed, 2 skipped" $tally "$tmp/skipped.json"
 check "a log that is not there is a failure" \
 	prints "0 passed, 1 failed, 0 skipped" $tally "$tmp/none.json"
 finish
