@@ -26,6 +26,8 @@
 
 #include <cmocka.h>
 
+#include "support/groups.h"
+
 static struct bfs_pool *make_pool(unsigned n_threads)
 {
 	struct bfs_pool *pool = NULL;
@@ -279,94 +281,50 @@ static void cpus_follow_the_affinity(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
-/* A made-up tree of control groups. */
-
-static char root[64];
-
-static void write_file(const char *name, const char *text)
-{
-	char path[300], *slash;
-	FILE *file;
-
-	assert_true(snprintf(path, sizeof(path), "%s/%s", root, name) < 300);
-	for (slash = strchr(path + strlen(root) + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-	file = fopen(path, "we");
-	assert_non_null(file);
-	fputs(text, file);
-	assert_int_equal(fclose(file), 0);
-}
-
 static unsigned quota_of(const char *list)
 {
 	char path[100];
 
-	write_file("list", list);
-	snprintf(path, sizeof(path), "%s/list", root);
-	return bfs_pool_quota(path, root);
-}
-
-static int make_root(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	if (snprintf(root, sizeof(root), "%s/bfs-test-XXXXXX",
-		     tmp && strlen(tmp) < 40 ? tmp : "/tmp") < 0)
-		return 1;
-	return !mkdtemp(root);
-}
-
-static int remove_root(void **state)
-{
-	char command[100];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r '%s'", root);
-	return system(command);
+	return bfs_pool_quota(groups_list(list, path), groups_root);
 }
 
 static void quota_of_version_2_is_rounded_up(void **state)
 {
 	(void)state;
-	write_file("a/b/cpu.max", "150000 100000\n");
+	groups_write("a/b/cpu.max", "150000 100000\n");
 	assert_int_equal(quota_of("0::/a/b\n"), 2);
-	write_file("a/b/cpu.max", "200000 100000\n");
+	groups_write("a/b/cpu.max", "200000 100000\n");
 	assert_int_equal(quota_of("0::/a/b\n"), 2);
-	write_file("a/b/cpu.max", "1000 100000\n");
+	groups_write("a/b/cpu.max", "1000 100000\n");
 	assert_int_equal(quota_of("0::/a/b\n"), 1);
-	write_file("a/b/cpu.max", "max 100000\n");
+	groups_write("a/b/cpu.max", "max 100000\n");
 	assert_int_equal(quota_of("0::/a/b\n"), 0);
 }
 
 static void quota_of_a_parent_counts(void **state)
 {
 	(void)state;
-	write_file("c/d/cpu.max", "max 100000\n");
-	write_file("c/cpu.max", "300000 100000\n");
+	groups_write("c/d/cpu.max", "max 100000\n");
+	groups_write("c/cpu.max", "300000 100000\n");
 	assert_int_equal(quota_of("0::/c/d\n"), 3);
 	/* The path may be the host's, of which only the root is seen. */
-	write_file("cpu.max", "500000 100000\n");
+	groups_write("cpu.max", "500000 100000\n");
 	assert_int_equal(quota_of("0::/kept/out/of/sight\n"), 5);
 	assert_int_equal(quota_of("0::/\n"), 5);
 	assert_int_equal(quota_of("0::/c/d\n"), 3);
-	write_file("cpu.max", "max 100000\n");
+	groups_write("cpu.max", "max 100000\n");
 }
 
 static void quota_of_version_1_is_found(void **state)
 {
 	(void)state;
-	write_file("cpu,cpuacct/x/cpu.cfs_quota_us", "250000\n");
-	write_file("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
-	write_file("cpu/y/cpu.cfs_quota_us", "50000\n");
-	write_file("cpu/y/cpu.cfs_period_us", "50000\n");
-	write_file("cpu/z/cpu.cfs_quota_us", "-1\n");
-	write_file("cpu/z/cpu.cfs_period_us", "100000\n");
-	write_file("cpuacct/y/cpu.cfs_quota_us", "1\n");
+	groups_write("cpu,cpuacct/x/cpu.cfs_quota_us", "250000\n");
+	groups_write("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+	groups_write("cpu/y/cpu.cfs_quota_us", "50000\n");
+	groups_write("cpu/y/cpu.cfs_period_us", "50000\n");
+	groups_write("cpu/z/cpu.cfs_quota_us", "-1\n");
+	groups_write("cpu/z/cpu.cfs_period_us", "100000\n");
+	groups_write("cpuacct/y/cpu.cfs_quota_us", "1\n");
 	assert_int_equal(quota_of("4:cpu,cpuacct:/x\n"), 3);
 	assert_int_equal(quota_of("9:memory:/y\n4:cpu:/y\n1:name=q:/\n"), 1);
 	assert_int_equal(quota_of("4:cpu:/z\n"), 0);
@@ -384,12 +342,12 @@ static void strange_quotas_are_passed_over(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		write_file("odd/cpu.max", texts[i]);
+		groups_write("odd/cpu.max", texts[i]);
 		assert_int_equal(quota_of("0::/odd\n"), 0);
 	}
 	assert_int_equal(quota_of(""), 0);
 	assert_int_equal(quota_of("no colons\n::\n:\n1:cpu\n"), 0);
-	assert_int_equal(bfs_pool_quota("/nowhere/at/all", root), 0);
+	assert_int_equal(bfs_pool_quota("/nowhere/at/all", groups_root), 0);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, end_test)
@@ -414,5 +372,5 @@ int main(void)
 	};
 
 	count_own_threads();	/* before any other */
-	return cmocka_run_group_tests(tests, make_root, remove_root);
+	return cmocka_run_group_tests(tests, groups_make, groups_remove);
 }
