@@ -77,7 +77,7 @@ def mutate_tree(dice, source, target):
         return
     shutil.copytree(source, target)
     files = [os.path.join(folder, name)
-             for folder, _, names in os.walk(target) for name in names]
+             for folder, _, names in harness.walk(target) for name in names]
     victim = dice.choice(sorted(files))
     harness.write(victim, mutant(dice, harness.read(victim)))
 

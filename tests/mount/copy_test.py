@@ -27,7 +27,7 @@ def is_sparse(path, held):
 def same_tree(mount, copy):
     """Names, kinds, modes and times are those of the mount."""
     seen = 0
-    for folder, _, names in os.walk(mount):
+    for folder, _, names in harness.walk(mount):
         there = os.path.join(copy, os.path.relpath(folder, mount))
         equal(sorted(os.listdir(there)), sorted(os.listdir(folder)),
               "names in " + there)

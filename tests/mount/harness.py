@@ -209,6 +209,14 @@ def fails_with(number, call, *args):
         raise AssertionError(f"no error, wanted errno {number}")
 
 
+def walk(top):
+    """os.walk, which passes over folders that it cannot list otherwise."""
+    def throw(error):
+        raise error
+
+    return os.walk(top, onerror=throw)
+
+
 def read(path):
     with open(path, "rb", buffering=0) as file:
         parts = []

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import mmap
 import os
+import traceback
 
 import harness
 import namespace
@@ -107,7 +108,8 @@ def read_slice(path, into, at, end):
             into[at:at + len(part)] = part
             at += len(part)
         return 0
-    except Exception:
+    except Exception:  # whatever it is, the test shows it
+        traceback.print_exc()
         return 1
 
 
@@ -161,7 +163,8 @@ def read_as(number, paths, wanted):
         else:
             harness.fails_with(errno.EACCES, open, paths[1], "rb")
         return 0
-    except Exception:
+    except Exception:  # whatever it is, the test shows it
+        traceback.print_exc()
         return 1
 
 

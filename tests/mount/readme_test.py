@@ -157,7 +157,7 @@ def run_all(heading):
 def copy_samples(to):
     """With the modes that a checkout usually has."""
     shutil.copytree(harness.DATA, to, symlinks=True)
-    for folder, _, names in os.walk(to):
+    for folder, _, names in harness.walk(to):
         os.chmod(folder, 0o755)
         for name in names:
             os.chmod(os.path.join(folder, name), 0o644)

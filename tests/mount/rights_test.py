@@ -219,7 +219,7 @@ def make_things(source):
             {"meta": "lu-denied", "files": "shared", "data": "shared",
              "": "shared"}, {"data/__0.blp": "lu"}]):
         add_column(source, things, f"mixed-column-{i}", rights, False)
-    for folder, _, files in os.walk(source):
+    for folder, _, files in harness.walk(source):
         for file in files:
             os.utime(f"{folder}/{file}", (1e9, 1e9))
     return things

@@ -110,7 +110,7 @@ def a_handle_of_what_is_gone_is_stale(work):
 def every_way_to_ask_for_attributes_gives_the_same(work):
     with Mount(work, make_source(work), "--attr_timeout=0") as mount:
         seen = 0
-        for folder, _, _ in os.walk(mount.point):
+        for folder, _, _ in harness.walk(mount.point):
             for entry in os.scandir(folder):
                 listed = entry.stat(follow_symlinks=False)
                 looked = os.lstat(entry.path)
@@ -302,7 +302,7 @@ def without_xattrs_the_kernel_asks_once(work):
 
 def attributes_are_short(work):
     with Mount(work, make_source(work)) as mount:
-        for folder, folders, files in os.walk(mount.path("a.b2frame")):
+        for folder, folders, files in harness.walk(mount.path("a.b2frame")):
             for name in [""] + folders + files:
                 path = os.path.join(folder, name)
                 values = [os.getxattr(path, xattr)

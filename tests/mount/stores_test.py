@@ -24,7 +24,7 @@ def every_entry_has_an_inode_of_its_own(work):
     with Mount(work, source) as mount:
         def inodes():
             found = {}
-            for folder, folders, files in os.walk(mount.point):
+            for folder, folders, files in harness.walk(mount.point):
                 for name in folders + files:
                     path = os.path.join(folder, name)
                     found[path] = os.lstat(path).st_ino
@@ -149,7 +149,7 @@ def sizes_of_a_column_are_those_of_its_files(work):
     write_column(source + "/col", range(1000), 300)
     write_column(source + "/empty", [], 300)
     stored = sum(os.stat(os.path.join(folder, name)).st_size
-                 for folder, _, names in os.walk(source + "/col")
+                 for folder, _, names in harness.walk(source + "/col")
                  for name in names)
     with Mount(work, source) as mount:
         info = json.loads(read(mount.path("col/info.json")))

@@ -21,7 +21,7 @@ NAMES = ["chunk", "offset", "cbytes", "nbytes", "codec", "filters",
 
 def containers(mount):
     """The directories of all containers, and their facts."""
-    for folder, _, names in os.walk(mount.point):
+    for folder, _, names in harness.walk(mount.point):
         if "info.json" in names:
             yield folder, json.loads(harness.read(folder + "/info.json"))
 

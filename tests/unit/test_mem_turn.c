@@ -101,6 +101,16 @@ static void do_work(struct work *w, struct bfs_turn *turn)
 	} while (bfs_turn_again(turn, &w->err, &w->diag));
 }
 
+static void start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	assert_int_equal(pthread_create(thread, NULL, run, arg), 0);
+}
+
+static void join(pthread_t thread)
+{
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 static void *work_once(void *arg)
 {
 	struct work *w = arg;
@@ -126,7 +136,7 @@ static void all_succeed_where_few_fit_at_once(void **state)
 						&works[i]), 0);
 	}
 	for (unsigned i = 0; i < N_THREADS; i++) {
-		pthread_join(threads[i], NULL);
+		join(threads[i]);
 		assert_int_equal(works[i].err, BFS_OK);
 	}
 	assert_int_equal(count_waiting(), 0);
@@ -191,14 +201,13 @@ static void those_who_wait_are_served_in_their_order(void **state)
 		queued[i] = (struct queued){
 			.work = { .lens = { (7 - i) * MIB }, .n = 1 },
 			.n_served = &n_served };
-		pthread_create(&queued[i].thread, NULL, work_in_queue,
-			       &queued[i]);
+		start(&queued[i].thread, work_in_queue, &queued[i]);
 		wait_for_waiting(i + 1);
 	}
 	give_parts(&holder);
 	bfs_turn_end(&turn);
 	for (unsigned i = 0; i < 5; i++) {
-		pthread_join(queued[i].thread, NULL);
+		join(queued[i].thread);
 		assert_int_equal(queued[i].work.err, BFS_OK);
 	}
 	assert_int_equal(queued[0].place, 0);
@@ -218,7 +227,7 @@ static void little_is_had_while_others_wait_for_much(void **state)
 
 	(void)state;
 	do_work(&holder, &turn);
-	pthread_create(&first.thread, NULL, work_in_queue, &first);
+	start(&first.thread, work_in_queue, &first);
 	wait_for_waiting(1);
 	bfs_turn_begin(&own, true);
 	assert_int_equal(take_parts(&little), BFS_OK);
@@ -228,7 +237,7 @@ static void little_is_had_while_others_wait_for_much(void **state)
 	bfs_turn_end(&own);
 	give_parts(&holder);
 	bfs_turn_end(&turn);
-	pthread_join(first.thread, NULL);
+	join(first.thread);
 	assert_int_equal(first.work.err, BFS_OK);
 }
 
@@ -260,17 +269,17 @@ static void little_is_served_before_all_who_wait_for_much(void **state)
 		much[i] = (struct queued){
 			.work = { .lens = { (5 + i % 2) * MIB }, .n = 1 },
 			.n_served = &n_served };
-		pthread_create(&much[i].thread, NULL, work_in_queue, &much[i]);
+		start(&much[i].thread, work_in_queue, &much[i]);
 		wait_for_waiting(i + 1);
 	}
 	/* The room for little is in use by others of the kind. */
 	n = hold_pieces(pieces, 64, 60 * KIB);
-	pthread_create(&little.thread, NULL, work_in_queue, &little);
+	start(&little.thread, work_in_queue, &little);
 	wait_for_waiting(6);
 	assert_int_equal(n_served, 0);
 	for (unsigned i = 0; i < n; i++)
 		bfs_unmap(pieces[i], 60 * KIB);
-	pthread_join(little.thread, NULL);
+	join(little.thread);
 	assert_int_equal(little.work.err, BFS_OK);
 	assert_int_equal(little.place, 0);
 	/* Nothing that they wait for was given back. */
@@ -278,7 +287,7 @@ static void little_is_served_before_all_who_wait_for_much(void **state)
 	give_parts(&holder);
 	bfs_turn_end(&turn);
 	for (unsigned i = 0; i < 5; i++) {
-		pthread_join(much[i].thread, NULL);
+		join(much[i].thread);
 		assert_int_equal(much[i].work.err, BFS_OK);
 	}
 }
@@ -312,9 +321,9 @@ static void what_can_never_fit_waits_for_nobody(void **state)
 
 	(void)state;
 	do_work(&holder, &turn);
-	pthread_create(&hopeless.thread, NULL, work_in_queue, &hopeless);
+	start(&hopeless.thread, work_in_queue, &hopeless);
 	/* It ends while the other has its memory. */
-	pthread_join(hopeless.thread, NULL);
+	join(hopeless.thread);
 	assert_int_equal(hopeless.work.err, BFS_ERR_LIMIT);
 	give_parts(&holder);
 	bfs_turn_end(&turn);
@@ -349,14 +358,14 @@ static void cancelled_call_waits_no_longer_and_others_move_up(void **state)
 	(void)state;
 	bfs_call_init(&first.call);
 	do_work(&holder, &turn);
-	pthread_create(&first.queued.thread, NULL, work_for_call, &first);
+	start(&first.queued.thread, work_for_call, &first);
 	wait_for_waiting(1);
-	pthread_create(&second.thread, NULL, work_in_queue, &second);
+	start(&second.thread, work_in_queue, &second);
 	wait_for_waiting(2);
 	atomic_store(&first.call.cancelled, true);
-	pthread_join(first.queued.thread, NULL);
+	join(first.queued.thread);
 	assert_int_equal(first.queued.work.err, BFS_ERR_CANCELLED);
-	pthread_join(second.thread, NULL);
+	join(second.thread);
 	assert_int_equal(second.work.err, BFS_OK);
 	give_parts(&holder);
 	bfs_turn_end(&turn);
@@ -480,10 +489,9 @@ static void many_threads_agree(void **state)
 
 	(void)state;
 	for (uintptr_t i = 0; i < N_THREADS; i++)
-		pthread_create(&threads[i], NULL, work_at_random,
-			       (void *)(i * 77 + 1));
+		start(&threads[i], work_at_random, (void *)(i * 77 + 1));
 	for (unsigned i = 0; i < N_THREADS; i++)
-		pthread_join(threads[i], NULL);
+		join(threads[i]);
 	assert_int_equal(n_wrong, 0);
 	assert_true(n_cancelled > 0);
 	assert_int_equal(count_waiting(), 0);
