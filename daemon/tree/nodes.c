@@ -18,6 +18,7 @@
 #define MAX_SLOTS UINT32_MAX
 #define MAX_CONTROL ((size_t)64 << 20)	/* bytes of snapshots in use */
 
+/* As bfs_mix in the library, of which the daemon sees bloscfs.h alone. */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

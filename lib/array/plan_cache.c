@@ -8,6 +8,7 @@
 #include "array/priv.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/moment.h"
 
@@ -25,11 +26,7 @@ struct bfs_plan_entry {
 
 static uint64_t hash_key(uint64_t gen, uint64_t id)
 {
-	uint64_t x = gen * UINT64_C(0x9e3779b97f4a7c15) ^ id;
-
-	x ^= x >> 32;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	return x ^ x >> 29;
+	return bfs_mix(gen * UINT64_C(0x9e3779b97f4a7c15) ^ id);
 }
 
 static struct bfs_plan_shard *find_shard(struct bfs_engine *e, uint64_t hash)

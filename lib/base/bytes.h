@@ -175,8 +175,15 @@ static inline void bfs_cursor_expect(struct bfs_cursor *c, uint8_t want)
 		c->failed = true;
 }
 
-/* A hash for comparing bytes with what they were. Not collision-resistant:
- * whoever chooses the bytes can find others with the same hash. */
+/* Every bit of x reaches every bit of the result; for hashes of numbers. */
+static inline uint64_t bfs_mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* For comparing bytes with what they were; not collision-resistant. */
 static inline uint64_t bfs_hash(const void *p, size_t len, uint64_t seed)
 {
 	const uint8_t *at = p;

@@ -8,6 +8,7 @@
 #include "cache/table.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 
 #include <time.h>
@@ -61,23 +62,13 @@ void bfs_table_release(struct bfs_table *table)
 	}
 }
 
-/* Multiply and fold: every bit of x reaches every bit of the result. */
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= UINT64_C(0x9fb21c651e98df25);
-	x ^= x >> 29;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	return x ^ x >> 32;
-}
-
 uint64_t bfs_table_hash(const struct bfs_table *table,
 			const struct bfs_cache_key *key)
 {
-	uint64_t h = mix(table->seed ^ key->gen);
+	uint64_t h = bfs_mix(table->seed ^ key->gen);
 
-	h = mix(h ^ key->chunk);
-	return mix(h ^ key->block);
+	h = bfs_mix(h ^ key->chunk);
+	return bfs_mix(h ^ key->block);
 }
 
 /* The shard by the top bits, the bucket by the low ones. */

@@ -43,17 +43,7 @@ const struct bfs_codec bfs_codec_zfp_acc = {
 	.format = 6,
 	.id = 33,
 #ifdef BFS_HAVE_ZFP
-	.version = bfs_zfp_version,
-	.decode = decode,
-	.state_new = bfs_zfp_state_new,
-	.state_free = bfs_zfp_state_free,
-	.sample = {
-		.src = sample_src,
-		.src_len = sizeof(sample_src),
-		.want = sample_want,
-		.want_len = sizeof(sample_want),
-		.meta = 0xfe,
-		.env = { .typesize = 4, .ndim = 1, .blockshape = { 8 } },
-	},
+	BFS_ZFP_ROW(decode, 0xfe,
+		    { .typesize = 4, .ndim = 1, .blockshape = { 8 } }),
 #endif
 };

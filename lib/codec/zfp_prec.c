@@ -38,17 +38,7 @@ const struct bfs_codec bfs_codec_zfp_prec = {
 	.format = 6,
 	.id = 34,
 #ifdef BFS_HAVE_ZFP
-	.version = bfs_zfp_version,
-	.decode = decode,
-	.state_new = bfs_zfp_state_new,
-	.state_free = bfs_zfp_state_free,
-	.sample = {
-		.src = sample_src,
-		.src_len = sizeof(sample_src),
-		.want = sample_want,
-		.want_len = sizeof(sample_want),
-		.meta = 9,
-		.env = { .typesize = 4, .ndim = 2, .blockshape = { 2, 3 } },
-	},
+	BFS_ZFP_ROW(decode, 9,
+		    { .typesize = 4, .ndim = 2, .blockshape = { 2, 3 } }),
 #endif
 };

@@ -41,17 +41,7 @@ const struct bfs_codec bfs_codec_zfp_rate = {
 	.format = 6,
 	.id = 35,
 #ifdef BFS_HAVE_ZFP
-	.version = bfs_zfp_version,
-	.decode = decode,
-	.state_new = bfs_zfp_state_new,
-	.state_free = bfs_zfp_state_free,
-	.sample = {
-		.src = sample_src,
-		.src_len = sizeof(sample_src),
-		.want = sample_want,
-		.want_len = sizeof(sample_want),
-		.meta = 50,
-		.env = { .typesize = 4, .ndim = 1, .blockshape = { 8 } },
-	},
+	BFS_ZFP_ROW(decode, 50,
+		    { .typesize = 4, .ndim = 1, .blockshape = { 8 } }),
 #endif
 };

@@ -123,17 +123,19 @@ static void read_fields(struct bfs_container *f, const uint8_t *p,
 		 h->sparse ? "sparse" : "contiguous");
 }
 
-static enum bfs_err check_fields(const struct bfs_container *f,
-				 const struct header *h, struct bfs_diag *diag)
+enum bfs_err bfs_b2frame_check(const struct bfs_container *f,
+			       const struct bfs_frame_lens *lens,
+			       struct bfs_diag *diag)
 {
-	if (h->header_len < MIN_HEADER || h->header_len > h->frame_len ||
-	    h->header_len > MAX_HEADER)
+	if (lens->header_len < lens->least ||
+	    lens->header_len > lens->frame_len ||
+	    lens->header_len > MAX_HEADER)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x0b,
 				"header length %" PRIu64 " of a frame of %"
-				PRIu64, h->header_len, h->frame_len);
-	if (h->frame_len > INT64_MAX)
+				PRIu64, lens->header_len, lens->frame_len);
+	if (lens->frame_len > INT64_MAX)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x10,
-				"frame length %" PRIu64, h->frame_len);
+				"frame length %" PRIu64, lens->frame_len);
 	if (f->nbytes > INT64_MAX)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x1e,
 				"nbytes %" PRId64, (int64_t)f->nbytes);
@@ -142,10 +144,19 @@ static enum bfs_err check_fields(const struct bfs_container *f,
 				"typesize %" PRId32, (int32_t)f->typesize);
 	if (f->chunksize < -1 || f->chunksize > MAX_CHUNKSIZE ||
 	    (f->chunksize == -1 && f->nbytes > 0))
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 0x3a,
+		return bfs_fail(diag, BFS_ERR_CORRUPT, lens->chunksize_at,
 				"chunk size %" PRId64 " with nbytes %" PRIu64,
 				f->chunksize, f->nbytes);
 	return BFS_OK;
+}
+
+static enum bfs_err check_fields(const struct bfs_container *f,
+				 const struct header *h, struct bfs_diag *diag)
+{
+	const struct bfs_frame_lens lens = { h->header_len, h->frame_len,
+					     MIN_HEADER, 0x3a };
+
+	return bfs_b2frame_check(f, &lens, diag);
 }
 
 /* The frame may be cut off; what is there is served. */

@@ -19,8 +19,6 @@
 #include <stdio.h>
 
 #define COMMON 0x39		/* bytes up to the chunk size's end */
-#define MAX_HEADER (UINT32_C(16) << 20)
-#define MAX_CHUNKSIZE INT32_C(2147483615)
 #define MAX_USERMETA (UINT32_C(1) << 30)
 
 /* What the first byte decides. */
@@ -71,6 +69,7 @@ static enum bfs_err read_fields(struct bfs_container *f, const uint8_t *p,
 				uint64_t *ret_frame_len, struct bfs_diag *why)
 {
 	uint64_t frame_len = bfs_be64(p + 0x10);
+	struct bfs_frame_lens lens;
 
 	f->data_off = bfs_be32(p + 0x0b);
 	f->nbytes = bfs_be64(p + 0x1e);
@@ -85,23 +84,12 @@ static enum bfs_err read_fields(struct bfs_container *f, const uint8_t *p,
 	if (!markers_hold(p))
 		return bfs_fail(why, BFS_ERR_CORRUPT, 0x0a,
 				"the frame header has wrong markers");
-	if (f->data_off < g->min_header || f->data_off > MAX_HEADER ||
-	    f->data_off > frame_len || frame_len > INT64_MAX)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 0x0b,
-				"header length %" PRIu64 " of a frame of %"
-				PRIu64, f->data_off, frame_len);
-	if (f->nbytes > INT64_MAX || f->data_len > INT64_MAX)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 0x1e,
-				"nbytes %" PRId64 ", cbytes %" PRId64,
-				(int64_t)f->nbytes, (int64_t)f->data_len);
-	if (f->typesize == 0 || f->typesize > INT32_MAX)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 0x30,
-				"typesize %" PRId32, (int32_t)f->typesize);
-	if (f->chunksize < -1 || f->chunksize > MAX_CHUNKSIZE ||
-	    (f->chunksize == -1 && f->nbytes > 0))
-		return bfs_fail(why, BFS_ERR_CORRUPT, 0x35,
-				"chunk size %" PRId64 " with nbytes %" PRIu64,
-				f->chunksize, f->nbytes);
+	if (f->data_len > INT64_MAX)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0x27,
+				"cbytes %" PRId64, (int64_t)f->data_len);
+	lens = (struct bfs_frame_lens){ f->data_off, frame_len, g->min_header,
+					0x35 };
+	BFS_TRY(bfs_b2frame_check(f, &lens, why));
 	*ret_frame_len = frame_len;
 	return BFS_OK;
 }

@@ -82,9 +82,7 @@ static uint32_t hash_slot(const struct builder *b, uint32_t parent,
 
 	for (; *name; name++)
 		h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-	h ^= h >> 33;
-	h *= UINT64_C(0xff51afd7ed558ccd);
-	return (uint32_t)(h >> 32);
+	return (uint32_t)(bfs_mix(h) >> 32);
 }
 
 static uint32_t *find_slot(struct builder *b, uint32_t parent, const char *name)

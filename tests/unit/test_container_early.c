@@ -374,7 +374,7 @@ static void impossible_lengths_are_refused(void **state)
 	expect_all_useless(0x0b, 0, 4, "header length");
 	expect_all_useless(0x0b, 0x3c, 4, "header length");
 	expect_all_useless(0x0b, UINT32_MAX, 4, "header length");
-	expect_all_useless(0x10, UINT64_MAX, 8, "header length");
+	expect_all_useless(0x10, UINT64_MAX, 8, "frame length");
 	expect_all_useless(0x10, 1, 8, "header length");
 	expect_all_useless(0x1e, UINT64_MAX, 8, "nbytes");
 	expect_all_useless(0x27, UINT64_MAX, 8, "cbytes");
