@@ -546,7 +546,9 @@ enum bfs_err bfs_api_open(struct bloscfs *fs, struct bfs_source *source,
 
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_container_open(source, name, NULL, &container, diag);
+		err = bfs_container_open(source, name, NULL,
+					 bfs_engine_cache(fs->engine),
+					 &container, diag);
 		if (err == BFS_OK)
 			err = wrap_container(fs, container, ret_file, diag);
 	} while (bfs_api_again(&turn, mark, &err, diag));
@@ -571,8 +573,9 @@ enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
 	inside = (struct bfs_guard){ guard->may, guard->arg };
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_container_open_guarded(dirfd, &inside, &container,
-						 &own);
+		err = bfs_container_open_guarded(dirfd, &inside,
+						 bfs_engine_cache(fs->engine),
+						 &container, &own);
 		if (err == BFS_OK)
 			err = wrap_container(fs, container, ret_file, &own);
 	} while (bfs_api_again(&turn, mark, &err, &own));

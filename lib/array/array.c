@@ -14,7 +14,6 @@
 #include "base/moment.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 
 /* A piece shorter than this is copied: pinning it would cost more. */
 #define PIECE_LEN 4096
@@ -94,7 +93,7 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	bfs_ahead_init(&a->ahead);
 	a->engine = engine;
 	a->container = container;
-	a->gen = atomic_fetch_add(&engine->next_gen, 1);
+	a->gen = bfs_cache_new_gen(engine->cache);
 	if (bfs_kin_new(a) != BFS_OK) {
 		bfs_array_close(a);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,

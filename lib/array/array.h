@@ -42,6 +42,7 @@ struct bfs_engine_stats {
 enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 			    struct bfs_engine **ret_engine) BFS_MUST_CHECK;
 void bfs_engine_free(struct bfs_engine *engine);	/* NULL is fine */
+struct bfs_cache *bfs_engine_cache(const struct bfs_engine *engine);
 void bfs_engine_get_stats(struct bfs_engine *engine,
 			  struct bfs_engine_stats *ret_stats);
 /* Sets a flag for good: it cancels all calls that have it among their ends, and
@@ -141,8 +142,7 @@ enum bfs_err bfs_array_len(struct bfs_array *array,
 			   const struct bfs_stream *stream, uint64_t *ret_len,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* Whether a read of the whole stream can be tried at all (sizes known, ...):
- * what open() of the file answers. */
+/* Whether the whole stream can be read (sizes known, ...): open()'s answer. */
 enum bfs_err bfs_array_ready(struct bfs_array *array,
 			     const struct bfs_stream *stream,
 			     struct bfs_diag *diag) BFS_MUST_CHECK;

@@ -84,7 +84,6 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 					    bfs_pool_cpus();
 	pthread_mutex_init(&e->scratch_lock, NULL);
 	bfs_plans_init(e);
-	e->next_gen = 1;
 	e->spare = (struct bfs_turn_spare){ give_back, e, NULL };
 	bfs_turn_add_spare(&e->spare);
 	*ret_engine = e;
@@ -102,6 +101,11 @@ void bfs_engine_free(struct bfs_engine *e)
 	pthread_mutex_destroy(&e->scratch_lock);
 	bfs_cache_free(e->cache);
 	bfs_free(e);
+}
+
+struct bfs_cache *bfs_engine_cache(const struct bfs_engine *e)
+{
+	return e->cache;
 }
 
 void bfs_engine_cancel(struct bfs_engine *e)

@@ -91,17 +91,10 @@ static enum bfs_err check_sources(struct fetching *f, struct bfs_diag *why)
 	return bfs_source_check(f->array->container->source, why);
 }
 
-/* The container's own last stage, on a decoded block. */
-static enum bfs_err finish_block(struct fetching *f, struct claim *c)
+static enum bfs_err finish_block(const struct fetching *f, struct claim *c)
 {
-	struct bfs_container *container = f->array->container;
-
-	if (!container->ops->finish || f->id & (BFS_VLMETA_ID | BFS_META_ID))
-		return BFS_OK;
-	return container->ops->finish(
-		container, f->plan->chunk,
-		bfs_chunk_block_off(f->plan->chunk, c->block), c->pin->data,
-		c->pin->len, &c->why);
+	return bfs_chunk_finish(f->plan->chunk, c->block, c->pin->data,
+				&c->why);
 }
 
 /* Decodes one claim whose compressed bytes are in memory. */

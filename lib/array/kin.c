@@ -51,7 +51,7 @@ enum bfs_err bfs_kin_new(struct bfs_array *a)
 	pthread_mutex_init(&kin->lock, NULL);
 	kin->refs = 1;
 	kin->n_shared = 1;
-	kin->shared[0] = atomic_fetch_add(&a->engine->next_gen, 1);
+	kin->shared[0] = bfs_cache_new_gen(a->engine->cache);
 	a->kin = kin;
 	a->kin_gen = kin->shared[0];
 	return BFS_OK;
@@ -87,7 +87,7 @@ static bool add_shared(struct bfs_array *a, uint64_t *ret_gen)
 	pthread_mutex_lock(&kin->lock);
 	added = kin->n_shared < MAX_SHARED;
 	if (added) {
-		*ret_gen = atomic_fetch_add(&a->engine->next_gen, 1);
+		*ret_gen = bfs_cache_new_gen(a->engine->cache);
 		kin->shared[kin->n_shared++] = *ret_gen;
 	}
 	pthread_mutex_unlock(&kin->lock);

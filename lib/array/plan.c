@@ -74,6 +74,7 @@ static enum bfs_err read_plan(struct bfs_array *a, uint64_t n,
 						    span->avail, span->nbytes,
 						    &f->env, &c, diag),
 			       span->off));
+	c->last = f->last;
 	err = bfs_diag_shift(diag, check_kind(a, c, diag), span->off);
 	if (err == BFS_OK)
 		err = bfs_source_check(source, diag);

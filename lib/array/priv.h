@@ -56,7 +56,6 @@ struct bfs_engine {
 
 	struct bfs_turn_spare spare;
 
-	_Atomic uint64_t next_gen;
 	_Atomic uint64_t decoded_len, decode_ns, source_len, n_source_reads;
 	_Atomic uint64_t n_plans, n_plan_hits;
 };

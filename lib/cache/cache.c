@@ -52,6 +52,7 @@ struct bfs_cache {
 	struct bfs_table table;
 	_Atomic uint64_t room_len;	/* what may stay, the budget at least */
 	uint64_t n_evictions;
+	_Atomic uint64_t next_gen;	/* from 1 on */
 };
 
 enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
@@ -70,11 +71,18 @@ enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
 		goto fail;
 	}
 	pthread_mutex_init(&cache->lock, NULL);
+	cache->next_gen = 1;
 	*ret_cache = cache;
 	return BFS_OK;
 fail:
 	bfs_free(cache);
 	return BFS_ERR_NOMEM;
+}
+
+uint64_t bfs_cache_new_gen(struct bfs_cache *cache)
+{
+	return atomic_fetch_add_explicit(&cache->next_gen, 1,
+					 memory_order_relaxed);
 }
 
 static void lock(struct bfs_cache *cache)

@@ -3,13 +3,13 @@
  * cache.h - decoded blocks: a byte budget, pins, one decode per key.
  *
  * A key is (generation, chunk, block): generations are unique to one opened
- * container and never reused. Asking for a key pins it. Whoever is told
- * CLAIMED must fill the buffer and then call commit or abandon; all others
- * that ask meanwhile sleep on that block alone. No lock is held while a
- * block is claimed or pinned. The budget counts blocks in flight. A block
- * larger than the budget is charged and served all the same, and stays until
- * a reader has consumed it or another block comes; so do the last few blocks
- * where the budget is less than these. All calls may run at once in any
+ * container or to what it reads for itself, and never reused. Asking for a key
+ * pins it. Whoever is told CLAIMED must fill the buffer and then call commit or
+ * abandon; all others that ask meanwhile sleep on that block alone. No lock is
+ * held while a block is claimed or pinned. The budget counts blocks in flight.
+ * A block larger than the budget is charged and served all the same, and stays
+ * until a reader has consumed it or another block comes; so do the last few
+ * blocks where the budget is less than these. All calls may run at once in any
  * threads.
  */
 #ifndef BFS_CACHE_CACHE_H
@@ -54,6 +54,9 @@ enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
 	BFS_MUST_CHECK;
 /* No pin may be left. NULL is fine. */
 void bfs_cache_free(struct bfs_cache *cache);
+
+/* A generation that nobody else has. */
+uint64_t bfs_cache_new_gen(struct bfs_cache *cache);
 
 /* Pins or claims a block of len bytes. Waits while another thread decodes it,
  * or until the waiting thread's own call is stopped (call.h). If the other one

@@ -71,6 +71,18 @@ struct bfs_chunk_filter {
 	uint8_t meta;
 };
 
+struct bfs_chunk;
+
+/* What a container does to decoded blocks, behind codec and filters: to len
+ * bytes at off of the chunk. The place in diag counts from the start of the
+ * container's source. */
+struct bfs_chunk_last {
+	enum bfs_err (*run)(void *arg, const struct bfs_chunk *chunk,
+			    uint32_t off, uint8_t *dst, size_t len,
+			    struct bfs_diag *diag);	/* NULL: nothing */
+	void *arg;			/* borrowed: the container */
+};
+
 /* A plan. Immutable once opened; shared by reference count. */
 struct bfs_chunk {
 	struct bfs_chunk_head head;
@@ -80,6 +92,8 @@ struct bfs_chunk {
 	struct bfs_chunk_filter filters[BFS_N_FILTER_SLOTS]; /* undo order */
 	unsigned n_filters;
 	bool needs_ref;			/* delta: blocks > 0 want block 0 */
+	struct bfs_chunk_last last;	/* set by who opened the plan, before
+					 * others see it */
 	uint8_t value[8];		/* a short repeated value or NaN */
 	uint8_t *long_value;		/* a longer one, value_len bytes */
 	uint8_t *dict;
@@ -160,6 +174,18 @@ enum bfs_err bfs_chunk_decode(const struct bfs_chunk *chunk, uint32_t k,
 			      const uint8_t *ref, uint8_t *dst,
 			      struct bfs_scratch *scratch,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The last stage, on block k that was decoded or copied into dst. Only while
+ * the container that the plan was made for is open. */
+static inline enum bfs_err bfs_chunk_finish(const struct bfs_chunk *chunk,
+					    uint32_t k, uint8_t *dst,
+					    struct bfs_diag *diag)
+{
+	return BFS_LIKELY(!chunk->last.run) ? BFS_OK :
+	       chunk->last.run(chunk->last.arg, chunk,
+			       bfs_chunk_block_off(chunk, k), dst,
+			       bfs_chunk_block_len(chunk, k), diag);
+}
 
 /* Reads and decodes the whole chunk into dst (nbytes). For small things:
  * index blocks, metadata. */

@@ -14,6 +14,7 @@
 #include "container/kind.h"
 #include "container/parts.h"
 #include "base/err.h"
+#include "cache/cache.h"
 #include "source/source.h"
 
 #include <pthread.h>
@@ -79,6 +80,9 @@ struct bfs_container {
 	uint64_t n_fetched;		/* of a proxy: chunks written */
 
 	struct bfs_codec_env env;	/* handed to every chunk */
+	struct bfs_chunk_last last;	/* of every data chunk's plan */
+	struct bfs_cache *cache;	/* for what it decodes itself, or NULL;
+					 * borrowed */
 	struct bfs_index *index;	/* chunk offsets, or NULL */
 	uint64_t data_off, data_len;	/* where stored chunks may lie */
 
@@ -111,20 +115,27 @@ bool bfs_container_set_how(struct bfs_container *container,
 			   const struct bfs_fd_how *how);
 /* Whether its file or directory was removed while a descriptor holds it. */
 bool bfs_container_is_removed(const struct bfs_container *container);
+/* What all that open have in common. cache: where blocks of what the container
+ * decodes for itself are kept (blocks.h), which must outlive it; NULL: each
+ * such thing gets a small cache of its own. A damaged container opens with
+ * status DAMAGED. */
+
 /* Opens a directory container (ops NULL: probes itself). dirfd is copied. */
 enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
+				    struct bfs_cache *cache,
 				    struct bfs_container **ret_container,
 				    struct bfs_diag *diag) BFS_MUST_CHECK;
 /* The same with a guard for its files, which is copied. */
 enum bfs_err bfs_container_open_guarded(int dirfd,
 					const struct bfs_guard *guard,
+					struct bfs_cache *cache,
 					struct bfs_container **ret_container,
 					struct bfs_diag *diag) BFS_MUST_CHECK;
-
 /* Opens what probe found (ops NULL: probes itself; NOT_FORMAT if nothing).
- * References source. A damaged container opens with status DAMAGED. */
+ * References source. */
 enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,
 				const struct bfs_format *ops,
+				struct bfs_cache *cache,
 				struct bfs_container **ret_container,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_container_close(struct bfs_container *container);

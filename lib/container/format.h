@@ -68,12 +68,6 @@ struct bfs_format {
 	enum bfs_err (*verify)(struct bfs_container *container, uint64_t n,
 			       const struct bfs_span *span,
 			       struct bfs_diag *diag);
-	/* After a block was decoded: what the container does to len bytes at
-	 * off of the chunk; NULL: nothing. */
-	enum bfs_err (*finish)(struct bfs_container *container,
-			       const struct bfs_chunk *chunk, uint32_t off,
-			       uint8_t *dst, size_t len,
-			       struct bfs_diag *diag);
 	void (*close)(struct bfs_container *container);
 };
 

@@ -1,71 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * index.c - entries of a frame's index through a few decoded blocks.
+ * index.c - entries of a frame's index, out of its decoded blocks.
  *
  * A repeated-value index (a frame of zeros: 2^28 entries in 40 bytes) stays
- * symbolic. Others keep at most CACHE_LEN bytes decoded, slot by block
- * number. The lock guards the slots alone; reading and decoding is done
- * outside of it, so two threads may decode the same block once each.
+ * symbolic. Others are read through the cache, block by block.
  */
 #include "container/index.h"
 
 #include "base/bytes.h"
 #include "base/call.h"
 #include "base/mem.h"
+#include "container/blocks.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 
-#define CACHE_LEN (UINT32_C(4) << 20)
 #define MAX_BLOCK (UINT32_C(8) << 20)
-#define MAX_SLOTS 64
 #define SCAN_LEN UINT32_C(4096)
 
-struct slot {
-	uint8_t *data;
-	uint32_t block;
-};
-
 struct bfs_index {
-	struct bfs_source *source;
-	uint64_t off;
-	struct bfs_chunk *chunk;
-	uint8_t *ref;			/* block 0, where delta needs it */
-	unsigned n_slots;
-	pthread_mutex_t lock;
-	struct slot slots[MAX_SLOTS];
+	uint64_t off;			/* of its chunk in the source */
+	const struct bfs_chunk *chunk;	/* the blocks' own */
+	struct bfs_blocks *blocks;
 };
-
-static enum bfs_err decode_block(struct bfs_index *x, uint32_t k,
-				 uint8_t **ret_data, struct bfs_diag *diag)
-{
-	struct bfs_scratch *scratch = bfs_scratch_new();
-	uint32_t at, len, out = bfs_chunk_block_len(x->chunk, k);
-	uint8_t *data = bfs_alloc(out);
-	enum bfs_err err = BFS_ERR_NOMEM;
-
-	bfs_chunk_block_span(x->chunk, k, &at, &len);
-	if (!scratch || !data || bfs_scratch_fit(scratch, x->chunk, out) ||
-	    bfs_scratch_fit_in(scratch, len)) {
-		err = bfs_fail(diag, err, 0, "no memory for the index");
-		goto out;
-	}
-	err = len == 0 ? BFS_OK : bfs_source_read(x->source, x->off + at,
-						  scratch->in, len, diag);
-	if (err != BFS_OK)
-		goto out;
-	err = bfs_chunk_decode(x->chunk, k, scratch->in, len, x->ref, data,
-			       scratch, diag);
-	bfs_diag_shift(diag, err, x->off);
-out:
-	bfs_scratch_free(scratch);
-	if (err != BFS_OK) {
-		bfs_free(data);
-		return err;
-	}
-	*ret_data = data;
-	return BFS_OK;
-}
 
 static enum bfs_err check_entries(const struct bfs_chunk_head *h,
 				  struct bfs_diag *diag)
@@ -89,39 +45,57 @@ static enum bfs_err check_entries(const struct bfs_chunk_head *h,
 	return BFS_OK;
 }
 
-static enum bfs_err prepare(struct bfs_index *x, struct bfs_diag *diag)
+/* What later blocks are decoded with is tried at once, so that the container
+ * is known to be damaged where that fails. */
+static enum bfs_err try_first(struct bfs_index *x, struct bfs_diag *diag)
 {
-	const struct bfs_chunk_head *h = &x->chunk->head;
+	struct bfs_cache_pin pin;
 
-	BFS_TRY(check_entries(h, diag));
-	x->n_slots = (unsigned)bfs_max(1, bfs_min(MAX_SLOTS, CACHE_LEN /
-					bfs_max(1, h->blocksize)));
-	if (x->chunk->needs_ref && h->n_blocks > 1)
-		return decode_block(x, 0, &x->ref, diag);
+	if (!x->chunk->needs_ref || x->chunk->head.n_blocks <= 1)
+		return BFS_OK;
+	BFS_TRY(bfs_blocks_pin(x->blocks, 0, &pin, diag));
+	bfs_blocks_unpin(x->blocks, &pin);
 	return BFS_OK;
 }
 
-enum bfs_err bfs_index_open(struct bfs_source *source, uint64_t off,
-			    uint64_t avail, struct bfs_index **ret_index,
-			    uint64_t *ret_n, struct bfs_diag *diag)
+static enum bfs_err open_blocks(struct bfs_index *x, struct bfs_cache *cache,
+				struct bfs_source *source, uint64_t avail,
+				struct bfs_diag *diag)
 {
 	static const struct bfs_codec_env env = { .typesize = 8 };
+	struct bfs_chunk *chunk;
+	enum bfs_err err;
+
+	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(source, x->off, avail,
+						    UINT32_MAX, &env, &chunk,
+						    diag), x->off));
+	err = bfs_diag_shift(diag, check_entries(&chunk->head, diag), x->off);
+	if (err != BFS_OK) {
+		bfs_chunk_unref(chunk);
+		return err;
+	}
+	BFS_TRY(bfs_blocks_new(cache, source, x->off, chunk, &x->blocks,
+			       diag));
+	x->chunk = chunk;
+	return try_first(x, diag);
+}
+
+enum bfs_err bfs_index_open(struct bfs_cache *cache, struct bfs_source *source,
+			    uint64_t off, uint64_t avail,
+			    struct bfs_index **ret_index, uint64_t *ret_n,
+			    struct bfs_diag *diag)
+{
 	struct bfs_index *x = bfs_zalloc(1, sizeof(*x));
 	enum bfs_err err;
 
 	if (!x)
 		return bfs_fail(diag, BFS_ERR_NOMEM, off,
 				"no memory for the index");
-	x->source = bfs_source_ref(source);
 	x->off = off;
-	pthread_mutex_init(&x->lock, NULL);
-	err = bfs_chunk_open(source, off, avail, UINT32_MAX, &env, &x->chunk,
-			     diag);
-	if (err == BFS_OK)
-		err = prepare(x, diag);
+	err = open_blocks(x, cache, source, avail, diag);
 	if (err != BFS_OK) {
 		bfs_index_close(x);
-		return bfs_diag_shift(diag, err, off);
+		return err;
 	}
 	*ret_n = x->chunk->head.nbytes / 8;
 	*ret_index = x;
@@ -130,52 +104,21 @@ enum bfs_err bfs_index_open(struct bfs_source *source, uint64_t off,
 
 void bfs_index_close(struct bfs_index *x)
 {
-	unsigned i;
-
 	if (!x)
 		return;
-	for (i = 0; i < MAX_SLOTS; i++)
-		bfs_free(x->slots[i].data);
-	bfs_free(x->ref);
-	bfs_chunk_unref(x->chunk);
-	bfs_source_unref(x->source);
-	pthread_mutex_destroy(&x->lock);
+	bfs_blocks_free(x->blocks);
 	bfs_free(x);
-}
-
-/* Copies len bytes at `at` of block k from its slot; false when another
- * block is there. */
-static bool copy_slot(struct bfs_index *x, uint32_t k, uint32_t at,
-		      uint8_t *dst, uint32_t len)
-{
-	struct slot *s = &x->slots[k % x->n_slots];
-	bool hit;
-
-	pthread_mutex_lock(&x->lock);
-	hit = s->data && s->block == k;
-	if (hit)
-		memcpy(dst, s->data + at, len);
-	pthread_mutex_unlock(&x->lock);
-	return hit;
 }
 
 static enum bfs_err copy_block(struct bfs_index *x, uint32_t k, uint32_t at,
 			       uint8_t *dst, uint32_t len,
 			       struct bfs_diag *diag)
 {
-	struct slot *s = &x->slots[k % x->n_slots];
-	uint8_t *data = NULL, *old;
+	struct bfs_cache_pin pin;
 
-	if (copy_slot(x, k, at, dst, len))
-		return BFS_OK;
-	BFS_TRY(decode_block(x, k, &data, diag));
-	memcpy(dst, data + at, len);
-	pthread_mutex_lock(&x->lock);
-	old = s->data;
-	s->data = data;
-	s->block = k;
-	pthread_mutex_unlock(&x->lock);
-	bfs_free(old);
+	BFS_TRY(bfs_blocks_pin(x->blocks, k, &pin, diag));
+	memcpy(dst, pin.data + at, len);
+	bfs_blocks_unpin(x->blocks, &pin);
 	return BFS_OK;
 }
 
@@ -293,7 +236,8 @@ enum bfs_err bfs_index_attach(struct bfs_container *f, uint64_t off,
 {
 	uint64_t n, want;
 
-	BFS_TRY(bfs_index_open(f->source, off, avail, &f->index, &n, diag));
+	BFS_TRY(bfs_index_open(f->cache, f->source, off, avail, &f->index, &n,
+			       diag));
 	want = f->chunksize > 0 ?
 		bfs_div_up(f->nbytes, (uint64_t)f->chunksize) : n;
 	if (n != want)

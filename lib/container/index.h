@@ -16,11 +16,12 @@
 struct bfs_index;
 
 /* Opens the index chunk at off, of which avail bytes may belong to it.
- * References source. *ret_n is the number of entries. */
-enum bfs_err bfs_index_open(struct bfs_source *source, uint64_t off,
-			    uint64_t avail, struct bfs_index **ret_index,
-			    uint64_t *ret_n, struct bfs_diag *diag)
-	BFS_MUST_CHECK;
+ * References source. Its blocks go to the cache (blocks.h; NULL: to one of
+ * their own). *ret_n is the number of entries. */
+enum bfs_err bfs_index_open(struct bfs_cache *cache, struct bfs_source *source,
+			    uint64_t off, uint64_t avail,
+			    struct bfs_index **ret_index, uint64_t *ret_n,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_index_close(struct bfs_index *index);	/* NULL is fine */
 
 /* Entry n (< number of entries). Any threads at once; the place in diag

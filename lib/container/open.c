@@ -87,7 +87,8 @@ const struct bfs_format *bfs_container_probe_dir(int dirfd)
 	return NULL;
 }
 
-static struct bfs_container *new_container(const struct bfs_format *ops)
+static struct bfs_container *new_container(const struct bfs_format *ops,
+					   struct bfs_cache *cache)
 {
 	struct bfs_container *container = bfs_zalloc(1, sizeof(*container));
 
@@ -95,6 +96,7 @@ static struct bfs_container *new_container(const struct bfs_format *ops)
 		return NULL;
 	pthread_mutex_init(&container->sizes_lock, NULL);
 	container->ops = ops;
+	container->cache = cache;
 	container->dirfd = -1;
 	container->format = ops->name;
 	container->typesize = 1;
@@ -113,6 +115,7 @@ static enum bfs_err open_row(struct bfs_container *container, const char *name,
 
 static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 			     const struct bfs_guard *guard,
+			     struct bfs_cache *cache,
 			     struct bfs_container **ret_container,
 			     struct bfs_diag *diag)
 {
@@ -126,7 +129,7 @@ static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	container = new_container(ops);
+	container = new_container(ops, cache);
 	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
@@ -154,23 +157,26 @@ static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 }
 
 enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
+				    struct bfs_cache *cache,
 				    struct bfs_container **ret_container,
 				    struct bfs_diag *diag)
 {
-	return open_dir(dirfd, ops, &(struct bfs_guard){ 0 }, ret_container,
-			diag);
+	return open_dir(dirfd, ops, &(struct bfs_guard){ 0 }, cache,
+			ret_container, diag);
 }
 
 enum bfs_err bfs_container_open_guarded(int dirfd,
 					const struct bfs_guard *guard,
+					struct bfs_cache *cache,
 					struct bfs_container **ret_container,
 					struct bfs_diag *diag)
 {
-	return open_dir(dirfd, NULL, guard, ret_container, diag);
+	return open_dir(dirfd, NULL, guard, cache, ret_container, diag);
 }
 
 static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 			       const struct bfs_format *ops,
+			       struct bfs_cache *cache,
 			       struct bfs_container **ret_container,
 			       struct bfs_diag *diag)
 {
@@ -186,7 +192,7 @@ static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	container = new_container(ops);
+	container = new_container(ops, cache);
 	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a frame");
@@ -203,6 +209,7 @@ static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 
 enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,
 				const struct bfs_format *ops,
+				struct bfs_cache *cache,
 				struct bfs_container **ret_container,
 				struct bfs_diag *diag)
 {
@@ -210,7 +217,7 @@ enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,
 	enum bfs_err err;
 
 	BFS_TRY(bfs_source_sweep(source, &sweep, diag));
-	err = open_swept(sweep, name, ops, ret_container, diag);
+	err = open_swept(sweep, name, ops, cache, ret_container, diag);
 	if (err == BFS_OK) {
 		/* What the container has opened on the sweep reads through it
 		 * to the source from now on. */

@@ -11,9 +11,9 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "container/blocks.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,25 +22,14 @@
 #define MAX_COUNT (UINT64_C(1) << 28)
 #define MAX_TILES (UINT64_C(1) << 22)
 #define MAX_BLOCK (UINT32_C(16) << 20)
-#define N_BLOCKS 4
-
-/* A decoded block of the delta reference. */
-struct block {
-	_Atomic uint32_t refs;
-	uint32_t number;
-	uint32_t len;
-	uint8_t data[];
-};
 
 /* Positions of the header. */
 struct packed {
 	bool a5;
 	uint64_t table;			/* where the positions begin */
 	uint64_t filters;		/* the delta reference, or 0 */
-	bool delta;
-	pthread_mutex_t lock;		/* guards the two below */
-	struct bfs_chunk *reference;
-	struct block *blocks[N_BLOCKS];	/* used lately, by number */
+	pthread_mutex_t lock;		/* guards the pointer below */
+	struct bfs_blocks *reference;	/* once it is needed */
 };
 
 static const struct side {
@@ -216,6 +205,11 @@ static enum bfs_err add_sides(struct bfs_container *f, const uint8_t *head,
 	return BFS_OK;
 }
 
+static enum bfs_err add_reference(void *container,
+				  const struct bfs_chunk *chunk, uint32_t off,
+				  uint8_t *dst, size_t len,
+				  struct bfs_diag *diag);
+
 static void read_fields(struct bfs_container *f, const uint8_t *head)
 {
 	struct packed *p = f->priv;
@@ -238,7 +232,8 @@ static void read_fields(struct bfs_container *f, const uint8_t *head)
 	f->clevel = bfs_le16(head + 6);
 	for (i = 0; i < 5; i++)
 		f->filters[i] = slots >> 3 * i & 7;
-	p->delta = f->filters[0] == 3;
+	if (f->filters[0] == 3)
+		f->last = (struct bfs_chunk_last){ add_reference, f };
 	snprintf(f->format_detail, sizeof(f->format_detail), "a2 to a4");
 }
 
@@ -318,29 +313,28 @@ static enum bfs_err span(struct bfs_container *f, uint64_t n,
 
 /* ---- delta ----------------------------------------------------------- */
 
-static void put_block(struct block *b)
+static enum bfs_err check_reference(const struct packed *p,
+				    const struct bfs_chunk_head *h,
+				    struct bfs_diag *diag)
 {
-	if (b && atomic_fetch_sub_explicit(&b->refs, 1,
-					   memory_order_acq_rel) == 1)
-		bfs_free(b);
+	uint32_t size = h->kind == BFS_CHUNK_VLBLOCKS ? h->nbytes :
+							h->blocksize;
+
+	if (h->kind != BFS_CHUNK_RAW && size > MAX_BLOCK)
+		return bfs_fail(diag, BFS_ERR_LIMIT, p->filters + 8,
+				"a delta reference in blocks of %" PRIu32
+				" bytes", size);
+	return BFS_OK;
 }
 
-/* The plan of the reference, made when first needed and kept. */
 static enum bfs_err open_reference(struct bfs_container *f,
-				   const struct bfs_chunk **ret_chunk,
+				   struct bfs_blocks **ret_blocks,
 				   struct bfs_diag *diag)
 {
-	struct packed *p = f->priv;
+	const struct packed *p = f->priv;
 	struct bfs_chunk *chunk;
 	enum bfs_err err;
-	uint32_t size;
 
-	pthread_mutex_lock(&p->lock);
-	chunk = p->reference;
-	pthread_mutex_unlock(&p->lock);
-	*ret_chunk = chunk;
-	if (chunk)
-		return BFS_OK;
 	if (p->filters < HEADER || p->filters > p->table)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 40,
 				"the delta reference is missing");
@@ -349,140 +343,67 @@ static enum bfs_err open_reference(struct bfs_container *f,
 						    UINT32_MAX, &f->env,
 						    &chunk, diag),
 			       p->filters));
-	size = chunk->head.kind == BFS_CHUNK_VLBLOCKS ?
-			chunk->head.nbytes : chunk->head.blocksize;
-	if (chunk->head.kind != BFS_CHUNK_RAW && size > MAX_BLOCK) {
-		bfs_fail(diag, BFS_ERR_LIMIT, p->filters + 8,
-			 "a delta reference in blocks of %" PRIu32 " bytes",
-			 size);
-		bfs_chunk_unref(chunk);
-		return BFS_ERR_LIMIT;
-	}
-	err = bfs_source_check(f->source, diag);
-	if (err != BFS_OK) {
-		bfs_chunk_unref(chunk);
-		return err;
-	}
-	pthread_mutex_lock(&p->lock);
-	if (!p->reference) {
-		p->reference = chunk;
-		chunk = NULL;
-	}
-	*ret_chunk = p->reference;
-	pthread_mutex_unlock(&p->lock);
-	bfs_chunk_unref(chunk);
-	return BFS_OK;
-}
-
-static enum bfs_err fill_block(struct bfs_container *f,
-			       const struct bfs_chunk *chunk,
-			       const uint8_t *ref, struct block *b,
-			       struct bfs_diag *diag)
-{
-	const struct packed *p = f->priv;
-	struct bfs_scratch *scratch = bfs_scratch_new();
-	uint32_t at, len;
-	enum bfs_err err = BFS_ERR_NOMEM;
-
-	bfs_chunk_block_span(chunk, b->number, &at, &len);
-	if (!scratch || bfs_scratch_fit(scratch, chunk, b->len) ||
-	    bfs_scratch_fit_in(scratch, len)) {
-		bfs_fail(diag, err, 0, "no memory for the delta reference");
-		goto out;
-	}
-	err = len == 0 ? BFS_OK : bfs_source_read(f->source, p->filters + at,
-						  scratch->in, len, diag);
-	/* The caller has checked the source for its own block; what was read of
-	 * the reference must be of the same file. */
+	err = check_reference(p, &chunk->head, diag);
 	if (err == BFS_OK)
 		err = bfs_source_check(f->source, diag);
-	if (err == BFS_OK)
-		err = bfs_diag_shift(diag, bfs_chunk_decode(
-				chunk, b->number, scratch->in, len, ref,
-				b->data, scratch, diag), p->filters);
-out:
-	bfs_scratch_free(scratch);
-	return err;
-}
-
-static enum bfs_err decode_block(struct bfs_container *f,
-				 const struct bfs_chunk *chunk, uint32_t k,
-				 const uint8_t *ref, struct block **ret_block,
-				 struct bfs_diag *diag)
-{
-	uint32_t len = bfs_chunk_block_len(chunk, k);
-	struct block *b = bfs_alloc(sizeof(*b) + len);
-	enum bfs_err err;
-
-	if (!b)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for the delta reference");
-	b->refs = 1;
-	b->number = k;
-	b->len = len;
-	err = fill_block(f, chunk, ref, b, diag);
 	if (err != BFS_OK) {
-		bfs_free(b);
+		bfs_chunk_unref(chunk);
 		return err;
 	}
-	*ret_block = b;
-	return BFS_OK;
+	return bfs_blocks_new(f->cache, f->source, p->filters, chunk,
+			      ret_blocks, diag);
 }
 
-/* Block k of the reference, until put back: one of the last few, or decoded
- * anew outside of the lock. */
-static enum bfs_err get_block(struct bfs_container *f,
-			      const struct bfs_chunk *chunk, uint32_t k,
-			      struct block **ret_block, struct bfs_diag *diag)
+/* The reference, opened when first needed and kept. */
+static enum bfs_err find_reference(struct bfs_container *f,
+				   struct bfs_blocks **ret_blocks,
+				   struct bfs_diag *diag)
 {
 	struct packed *p = f->priv;
-	struct block **slot = &p->blocks[k % N_BLOCKS], *b, *old, *first = NULL;
-	enum bfs_err err;
+	struct bfs_blocks *known, *own = NULL;
 
 	pthread_mutex_lock(&p->lock);
-	b = *slot && (*slot)->number == k ? *slot : NULL;
-	if (b)
-		b->refs++;
+	known = p->reference;
 	pthread_mutex_unlock(&p->lock);
-	*ret_block = b;
-	if (b)
-		return BFS_OK;
-	if (chunk->needs_ref && k > 0)
-		BFS_TRY(get_block(f, chunk, 0, &first, diag));
-	err = decode_block(f, chunk, k, first ? first->data : NULL, &b, diag);
-	put_block(first);
-	BFS_TRY(err);
-	b->refs++;
-	pthread_mutex_lock(&p->lock);
-	old = *slot;
-	*slot = b;
-	pthread_mutex_unlock(&p->lock);
-	put_block(old);
-	*ret_block = b;
+	if (!known) {
+		BFS_TRY(open_reference(f, &own, diag));
+		pthread_mutex_lock(&p->lock);
+		if (!p->reference) {
+			p->reference = own;
+			own = NULL;
+		}
+		known = p->reference;
+		pthread_mutex_unlock(&p->lock);
+		bfs_blocks_free(own);
+	}
+	*ret_blocks = known;
 	return BFS_OK;
 }
 
-static enum bfs_err finish(struct bfs_container *f,
-			   const struct bfs_chunk *chunk, uint32_t off,
-			   uint8_t *dst, size_t len, struct bfs_diag *diag)
+/* The last stage of each chunk (struct bfs_chunk_last). */
+static enum bfs_err add_reference(void *container,
+				  const struct bfs_chunk *chunk, uint32_t off,
+				  uint8_t *dst, size_t len,
+				  struct bfs_diag *diag)
 {
-	const struct packed *p = f->priv;
 	const struct bfs_chunk *r;
-	struct block *b;
+	struct bfs_blocks *blocks;
+	struct bfs_cache_pin pin;
 	size_t i, n;
 
-	if (!p->delta || chunk->head.kind == BFS_CHUNK_RAW)
+	if (chunk->head.kind == BFS_CHUNK_RAW)
 		return BFS_OK;
-	BFS_TRY(open_reference(f, &r, diag));
+	BFS_TRY(find_reference(container, &blocks, diag));
+	r = bfs_blocks_chunk(blocks);
 	while (len > 0 && off < r->head.nbytes) {
 		uint32_t k = bfs_chunk_block_at(r, off);
 		uint32_t at = off - bfs_chunk_block_off(r, k);
 
-		BFS_TRY(get_block(f, r, k, &b, diag));
-		n = (size_t)bfs_min(len, b->len - at);
+		BFS_TRY(bfs_blocks_pin(blocks, k, &pin, diag));
+		n = (size_t)bfs_min(len, pin.len - at);
 		for (i = 0; i < n; i++)
-			dst[i] = (uint8_t)(dst[i] + b->data[at + i]);
-		put_block(b);
+			dst[i] = (uint8_t)(dst[i] + pin.data[at + i]);
+		bfs_blocks_unpin(blocks, &pin);
 		dst += n;
 		off += (uint32_t)n;
 		len -= n;
@@ -493,13 +414,10 @@ static enum bfs_err finish(struct bfs_container *f,
 static void close_packed(struct bfs_container *f)
 {
 	struct packed *p = f->priv;
-	unsigned i;
 
 	if (!p)
 		return;
-	for (i = 0; i < N_BLOCKS; i++)
-		put_block(p->blocks[i]);
-	bfs_chunk_unref(p->reference);
+	bfs_blocks_free(p->reference);
 	pthread_mutex_destroy(&p->lock);
 	bfs_free(p);
 }
@@ -510,6 +428,5 @@ const struct bfs_format bfs_container_packed = {
 	.probe = probe,
 	.open = open_packed,
 	.span = span,
-	.finish = finish,
 	.close = close_packed,
 };

@@ -7,6 +7,7 @@
  */
 #include "view/nesting.h"
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "view/dispatch.h"
 #include "view/kept.h"
@@ -72,18 +73,12 @@ void bfs_nesting_free(struct bfs_nesting *nesting)
 	bfs_free(nesting);
 }
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 static uint64_t node_id(uint64_t parent, const struct bfs_node *node)
 {
-	uint64_t id = mix(parent + ((uint64_t)node->view << 16 | node->kind));
+	uint64_t id = bfs_mix(parent + ((uint64_t)node->view << 16 |
+					node->kind));
 
-	return mix(id + node->index);
+	return bfs_mix(id + node->index);
 }
 
 uint64_t bfs_nesting_id(struct bfs_nesting *nesting,
@@ -186,7 +181,9 @@ static enum bfs_err open_child(struct bfs_nesting *nesting,
 	enum bfs_err err;
 
 	BFS_TRY(bfs_member_source(parent, node, &source, &name, diag));
-	err = bfs_container_open(source, name, NULL, &container, diag);
+	err = bfs_container_open(source, name, NULL,
+				 bfs_engine_cache(nesting->engine), &container,
+				 diag);
 	bfs_source_unref(source);
 	BFS_TRY(err);
 	BFS_TRY(bfs_array_open(nesting->engine, container, &array, diag));

@@ -247,7 +247,8 @@ static void open_pair(const char *dir, const char *path, struct pair *p)
 	p->file = manifest_file(dir, path, &p->len);
 	assert_int_equal(bfs_source_memory(p->file, p->len, false, &p->source,
 					   NULL), BFS_OK);
-	if (bfs_container_open(p->source, path, NULL, &p->container, &diag) !=
+	if (bfs_container_open(p->source, path, NULL, NULL, &p->container,
+			       &diag) !=
 	    BFS_OK)
 		p->container = NULL;
 	p->oracle_open = oracle_frame_open(p->file, p->len, &p->oracle,

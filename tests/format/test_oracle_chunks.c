@@ -54,14 +54,15 @@ static struct bfs_container *open_frame(const char *dir, const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0 && fstat(fd, &st) == 0);
 	if (S_ISDIR(st.st_mode)) {
-		if (bfs_container_open_dir(fd, NULL, &container, NULL) !=
+		if (bfs_container_open_dir(fd, NULL, NULL, &container, NULL) !=
 		    BFS_OK)
 			container = NULL;
 		close(fd);
 		return container;
 	}
 	assert_int_equal(bfs_source_file(fd, &source, NULL), BFS_OK);
-	if (bfs_container_open(source, name, NULL, &container, NULL) != BFS_OK)
+	if (bfs_container_open(source, name, NULL, NULL, &container, NULL) !=
+	    BFS_OK)
 		container = NULL;
 	bfs_source_unref(source);
 	return container;

@@ -169,7 +169,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	before = bfs_mem_used();
 	if (bfs_source_memory(data + 1, len - 1, false, &source, NULL))
 		return 0;
-	err = bfs_container_open(source, names[data[0] % 4], NULL, &container,
+	err = bfs_container_open(source, names[data[0] % 4], NULL,
+				 bfs_engine_cache(engine), &container,
 				 &diag);
 	bfs_source_unref(source);
 	if (err != BFS_OK) {

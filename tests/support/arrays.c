@@ -33,7 +33,9 @@ struct bfs_array *arrays_open(struct bfs_engine *engine, const void *p,
 	struct bfs_array *a = NULL;
 
 	assert_int_equal(bfs_source_memory(p, len, false, &s, NULL), BFS_OK);
-	assert_int_equal(bfs_container_open(s, NULL, NULL, &f, NULL), BFS_OK);
+	assert_int_equal(bfs_container_open(s, NULL, NULL,
+					    bfs_engine_cache(engine), &f,
+					    NULL), BFS_OK);
 	bfs_source_unref(s);
 	assert_int_equal(bfs_array_open(engine, f, &a, NULL), BFS_OK);
 	return a;

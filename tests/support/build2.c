@@ -225,7 +225,9 @@ enum bfs_err hostile_try(const void *p, size_t len, const char *name,
 		memcpy(copy, p, len);
 	err = bfs_source_memory(copy, len, true, &source, diag);
 	assert_int_equal(err, BFS_OK);
-	err = bfs_container_open(source, name, NULL, &container, diag);
+	err = bfs_container_open(source, name, NULL,
+				 bfs_engine_cache(hostile_engine), &container,
+				 diag);
 	bfs_source_unref(source);
 	if (err == BFS_OK)
 		err = bfs_array_open(hostile_engine, container, ret_array,

@@ -194,7 +194,9 @@ enum bfs_err frames_open_source(struct bfs_source *source, const char *views,
 	uint32_t on;
 
 	BFS_TRY(bfs_view_parse(views, &on, diag));
-	BFS_TRY(bfs_container_open(source, name, NULL, &container, diag));
+	BFS_TRY(bfs_container_open(source, name, NULL,
+				   bfs_engine_cache(frames_engine), &container,
+				   diag));
 	BFS_TRY(bfs_array_open(frames_engine, container, &array, diag));
 	return bfs_file_new(array, on, ret_file, diag);
 }

@@ -343,7 +343,8 @@ static void changed_file_is_an_error_and_not_other_bytes(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, out.p, out.len), (ssize_t)out.len);
 	assert_int_equal(bfs_source_file(fd, &s, NULL), BFS_OK);
-	assert_int_equal(bfs_container_open(s, NULL, NULL, &f, NULL), BFS_OK);
+	assert_int_equal(bfs_container_open(s, NULL, NULL, NULL, &f, NULL),
+			 BFS_OK);
 	bfs_source_unref(s);
 	assert_int_equal(bfs_array_open(e, f, &a, NULL), BFS_OK);
 	assert_int_equal(bfs_array_read(a, &arrays_data, 0, got, 4096, NULL),
@@ -695,7 +696,8 @@ static void failing_memory_leaves_nothing_behind(void **state)
 		if (bfs_engine_new(&o, &e) == BFS_OK &&
 		    bfs_source_memory(out.p, out.len, false, &s, NULL) ==
 			    BFS_OK &&
-		    bfs_container_open(s, NULL, NULL, &f, NULL) == BFS_OK &&
+		    bfs_container_open(s, NULL, NULL, bfs_engine_cache(e), &f,
+				       NULL) == BFS_OK &&
 		    bfs_array_open(e, f, &a, NULL) == BFS_OK &&
 		    bfs_array_read(a, &arrays_data, ARRAYS_CHUNK * 3 / 2, got,
 				   4096, NULL) == BFS_OK) {

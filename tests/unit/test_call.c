@@ -277,12 +277,20 @@ static void a_block_that_is_too_dear_takes_no_memory(void **state)
 	struct bfs_engine *e = arrays_engine(64 << 20);
 	struct build out = { 0 };
 	struct bfs_array *a = open_thin(e, &out);
-	uint64_t before = bfs_mem_used();
+	uint64_t before, n_misses;
 	struct bfs_engine_stats stats;
+	struct bfs_chunk *plan;
 	struct bfs_call call;
+	struct bfs_span span;
 	uint8_t got;
 
 	(void)state;
+	/* A block of the index is decoded for the plan. */
+	assert_int_equal(bfs_array_plan(a, 0, &plan, &span, NULL), BFS_OK);
+	bfs_chunk_unref(plan);
+	bfs_engine_get_stats(e, &stats);
+	n_misses = stats.cache.misses;
+	before = bfs_mem_used();
 	bfs_call_init(&call);
 	bfs_call_start(&call, THIN_CHUNK - 1, 0, 0);
 	bfs_call_enter(&call);
@@ -290,7 +298,7 @@ static void a_block_that_is_too_dear_takes_no_memory(void **state)
 			 BFS_ERR_TOO_MUCH);
 	bfs_call_leave(NULL);
 	bfs_engine_get_stats(e, &stats);
-	assert_int_equal(stats.cache.misses, 0);
+	assert_int_equal(stats.cache.misses, n_misses);
 	assert_true(bfs_mem_used() - before < THIN_CHUNK);
 	/* A block that is there costs nothing. */
 	assert_int_equal(bfs_array_read(a, &arrays_data, 0, &got, 1, NULL),

@@ -503,7 +503,7 @@ static void frame_in_a_window_shows_nothing_beyond_it(void **state)
 	assert_int_equal(bfs_source_window(whole, sizeof(secret), b.len,
 					   &window, NULL), BFS_OK);
 	bfs_source_unref(whole);
-	assert_int_equal(bfs_container_open(window, NAME, NULL, &f, NULL),
+	assert_int_equal(bfs_container_open(window, NAME, NULL, NULL, &f, NULL),
 			 BFS_OK);
 	bfs_source_unref(window);
 	assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL), BFS_OK);
@@ -533,7 +533,7 @@ static void file_that_changes_under_the_frame_is_reported(void **state)
 	unlink(path);
 	assert_int_equal(write(fd, b.p, b.len), b.len);
 	assert_int_equal(bfs_source_file(dup(fd), &source, NULL), BFS_OK);
-	assert_int_equal(bfs_container_open(source, NAME, NULL, &f, NULL),
+	assert_int_equal(bfs_container_open(source, NAME, NULL, NULL, &f, NULL),
 			 BFS_OK);
 	bfs_source_unref(source);
 	assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL), BFS_OK);

@@ -564,7 +564,7 @@ static void reference_that_changes_while_it_is_read_adds_nothing(void **state)
 	(void)state;
 	staged_begin(&stage, b.p, b.len);
 	assert_int_equal(bfs_container_open(&stage.base, NULL, NULL,
-					    &container, NULL), BFS_OK);
+					    NULL, &container, NULL), BFS_OK);
 	assert_int_equal(bfs_array_open(hostile_engine, container, &a, NULL),
 			 BFS_OK);
 	stage.act = change_reference;

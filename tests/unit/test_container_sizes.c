@@ -59,7 +59,7 @@ static int begin(void **state)
 	make_frame();
 	staged_begin(&stage, frame.p, frame.len);
 	assert_int_equal(bfs_container_open(&stage.base, "x.b2frame", NULL,
-					    &container, NULL), BFS_OK);
+					    NULL, &container, NULL), BFS_OK);
 	assert_int_equal(container->n_chunks, N_STORED + 1);
 	assert_int_equal(container->chunksize, 0);
 	assert_int_equal(bfs_container_span(container, 2, &span, NULL),

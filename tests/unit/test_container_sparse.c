@@ -162,7 +162,8 @@ static struct bfs_array *open_frame(void)
 
 	assert_ptr_equal(bfs_container_probe_dir(dirfd),
 			 &bfs_container_sparseframe);
-	assert_int_equal(bfs_container_open_dir(dirfd, NULL, &f, NULL), BFS_OK);
+	assert_int_equal(bfs_container_open_dir(dirfd, NULL, NULL, &f, NULL),
+			 BFS_OK);
 	assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL), BFS_OK);
 	return a;
 }
@@ -615,7 +616,8 @@ static struct bfs_array *open_path(const char *path)
 	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 
-	if (fd >= 0 && bfs_container_open_dir(fd, NULL, &f, NULL) == BFS_OK)
+	if (fd >= 0 &&
+	    bfs_container_open_dir(fd, NULL, NULL, &f, NULL) == BFS_OK)
 		assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL),
 				 BFS_OK);
 	if (fd >= 0)

@@ -291,7 +291,8 @@ static void facts_decode_nothing(void **state)
 	assert_int_equal(bloscfs_facts(file, NULL, &facts, NULL), BLOSCFS_OK);
 	bloscfs_stats_get(fs, &after);
 	assert_int_equal(after.decoded, before.decoded);
-	assert_int_equal(after.cache_misses, before.cache_misses);
+	/* At most a block of the index. */
+	assert_true(after.cache_misses - before.cache_misses <= 1);
 	assert_true(facts.is_array && facts.is_tiled);
 	assert_int_equal(facts.kind, BLOSCFS_KIND_ARRAY);
 	bloscfs_close(file);

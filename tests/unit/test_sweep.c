@@ -119,7 +119,7 @@ static void many_tiny_chunks_are_walked_in_few_reads(void **state)
 	assert_int_equal(bfs_source_memory(out.p, out.len, false, &source,
 					   NULL), BFS_OK);
 	assert_int_equal(
-		bfs_container_open(source, NULL, NULL, &container, NULL),
+		bfs_container_open(source, NULL, NULL, NULL, &container, NULL),
 		BFS_OK);
 	assert_int_equal(container->n_chunks, 100000);
 	assert_int_equal(container->nbytes, 100000);

@@ -599,7 +599,7 @@ static void a_fixed_metalayer_may_be_a_chunk(void **state)
 	assert_int_equal(bfs_source_memory(bytes.p, bytes.len, false, &source,
 					   &diag), BFS_OK);
 	assert_int_equal(
-		bfs_container_open(source, NULL, NULL, &container, &diag),
+		bfs_container_open(source, NULL, NULL, NULL, &container, &diag),
 		BFS_OK);
 	assert_int_equal(container->n_metas, 2);
 	container->metas[0].is_chunk = true;
