@@ -172,6 +172,11 @@ struct bloscfs_stats {
 
 /* Counters since the instance was made. */
 void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats);
+/* What the caller holds for the files of fs beside them (names, handles), in
+ * bytes: counts against max_memory, up to a quarter of it. bytes stand in place
+ * of what was said last, for all instances of the process; by one thread at a
+ * time. */
+void bloscfs_beside(struct bloscfs *fs, uint64_t bytes);
 /* Gives unpinned memory back to the system: all of it; what is idle, and
  * blocks beyond the cache's budget, which stay for a reader in the middle. */
 void bloscfs_trim(struct bloscfs *fs);

@@ -273,6 +273,7 @@ static enum exit_code prepare(struct daemon *daemon)
 		code = open_root(daemon, max_idle, opts->words[0]);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
+	daemon->tree.fs = daemon->fs;
 	if (opts->attr_timeout >= 0)
 		daemon->timeout = opts->attr_timeout;
 	else

@@ -430,6 +430,8 @@ static void run_parked(struct daemon *daemon, struct parked *p)
 		bloscfs_call_cancel(my_call);
 	p->call = my_call;
 	pthread_mutex_unlock(&work->lock);
+	if (stage == PATIENT)
+		tree_shed_idle(&daemon->tree);
 	done = p->task.run(daemon, &p->task);
 	bloscfs_call_end(my_call);
 	if (!done && (stage == SLOW || was_cancelled())) {

@@ -9,6 +9,10 @@
 
 #include <stdlib.h>
 
+/* Those used last stay open where memory is short: more than the one of a mount
+ * of a single container. */
+#define SHED_IDLE 4
+
 static void unlink_idle(struct tree *tree, struct frame *frame)
 {
 	if (frame->newer)
@@ -210,10 +214,20 @@ struct frame *tree_hold_frame(struct tree *tree, struct frame *frame)
 }
 
 /* With the lock held: closes the longest idle while there are too many. */
-static void trim_idle(struct tree *tree, struct frame **closing)
+static void trim_idle(struct tree *tree, size_t most, struct frame **closing)
 {
-	while (tree->n_idle > tree->max_idle)
+	while (tree->n_idle > most)
 		frames_detach(tree, tree->oldest->node, closing);
+}
+
+void tree_shed_idle(struct tree *tree)
+{
+	struct frame *closing = NULL;
+
+	pthread_mutex_lock(&tree->lock);
+	trim_idle(tree, SHED_IDLE, &closing);
+	pthread_mutex_unlock(&tree->lock);
+	frames_close(closing);
 }
 
 void tree_put_frame(struct tree *tree, struct frame *frame)
@@ -224,7 +238,7 @@ void tree_put_frame(struct tree *tree, struct frame *frame)
 	if (--frame->refs == 0) {
 		if (frame->node) {
 			link_idle(tree, frame);
-			trim_idle(tree, &closing);
+			trim_idle(tree, tree->max_idle, &closing);
 		} else {
 			collect(tree, frame, &closing);
 		}

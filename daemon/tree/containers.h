@@ -51,6 +51,8 @@ struct frame *tree_hold_frame(struct tree *tree, struct frame *frame);
 /* Closes the idle ones whose files were removed: who removes a big file wants
  * its space back. */
 void tree_sweep(struct tree *tree);
+/* Closes the idle ones but a few: even little memory has to be waited for. */
+void tree_shed_idle(struct tree *tree);
 void tree_put_frame(struct tree *tree, struct frame *frame);
 
 #endif

@@ -17,6 +17,10 @@
 #define ROOT_SLOT 1		/* FUSE's root id is 1 */
 #define MAX_SLOTS UINT32_MAX
 #define MAX_CONTROL ((size_t)64 << 20)	/* bytes of snapshots in use */
+/* What a node takes of the heap, but for its name; and from what difference on
+ * the library is told. */
+#define NODE_LEN (sizeof(struct node) + 24)
+#define TELL_LEN ((size_t)64 << 10)
 
 /* As bfs_mix in the library, of which the daemon sees bloscfs.h alone. */
 static uint64_t mix(uint64_t x)
@@ -182,6 +186,21 @@ static void free_node(struct node *node)
 	free(node);
 }
 
+/* With the lock held: the memory of nodes counts against max_memory. */
+static void tell_memory(struct tree *tree)
+{
+	size_t len = tree->n_nodes * NODE_LEN + tree->name_len +
+		     tree->n_slots * sizeof(*tree->slots) +
+		     tree->n_buckets * sizeof(*tree->buckets);
+	size_t differs = len > tree->told_len ? len - tree->told_len :
+						tree->told_len - len;
+
+	if (!tree->fs || differs < TELL_LEN)
+		return;
+	tree->told_len = len;
+	bloscfs_beside(tree->fs, len);
+}
+
 /* A new node below parent, with one lookup, that no name leads to. */
 static struct node *add_nameless(struct tree *tree, struct node *parent,
 				 const char *name, enum node_kind kind)
@@ -196,6 +215,8 @@ static struct node *add_nameless(struct tree *tree, struct node *parent,
 	parent->refs++;
 	node->n_lookups = 1;
 	tree->n_nodes++;
+	tree->name_len += strlen(name);
+	tell_memory(tree);
 	return node;
 }
 
@@ -253,8 +274,10 @@ static struct node *let_go(struct tree *tree, struct node *node,
 		tree->control_len -= node->control.len;
 	unhash_node(tree, node);
 	free_slot(tree, node->id);
-	free_node(node);
 	tree->n_nodes--;
+	tree->name_len -= strlen(node->name);
+	free_node(node);
+	tell_memory(tree);
 	parent->refs--;
 	return parent;
 }

@@ -109,13 +109,15 @@ struct tree {
 	uint32_t first_free;		/* 0: none */
 	struct node **buckets;
 	size_t n_buckets;		/* a power of two */
-	size_t n_nodes;
+	size_t n_nodes, name_len;	/* bytes of all names */
 	uint64_t *waiting;		/* a ring of TREE_WAITING ids */
 	size_t next_waiting;
 	struct frame *newest, *oldest;	/* idle frames */
 	size_t n_idle, max_idle;
 	size_t n_frames;		/* that are open, the idle too */
 	size_t control_len;		/* of all snapshots */
+	struct bloscfs *fs;		/* is told told_len; may be NULL */
+	size_t told_len;		/* memory of nodes */
 	struct node *root;
 	bool keeps;		/* directories are named as keep.h has it */
 };

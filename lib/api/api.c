@@ -257,6 +257,12 @@ enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 	return BLOSCFS_OK;
 }
 
+void bloscfs_beside(struct bloscfs *fs, uint64_t bytes)
+{
+	(void)fs;
+	bfs_mem_set_beside(bytes);
+}
+
 void bloscfs_free(struct bloscfs *fs)
 {
 	if (!fs)

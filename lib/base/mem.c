@@ -34,9 +34,11 @@
 #define MAX_ROOM (UINT64_C(32) << 20)
 #define SHORT_PART 64
 #define MAX_SHORT (UINT64_C(4) << 20)
+#define BESIDE_PART 4
 
 static _Atomic uint64_t limit_len;	/* 0: none */
 static _Atomic uint64_t used_len;
+static _Atomic uint64_t beside_len;	/* of that, what others hold */
 static _Atomic uint64_t fail_after;	/* 0: never */
 static _Atomic size_t page_len;		/* 0: not asked for yet */
 
@@ -382,6 +384,20 @@ uint64_t bfs_mem_limit(void)
 uint64_t bfs_mem_used(void)
 {
 	return atomic_load_explicit(&used_len, memory_order_relaxed);
+}
+
+void bfs_mem_set_beside(uint64_t len)
+{
+	uint64_t most = get_limit() / BESIDE_PART;
+	uint64_t before = atomic_load(&beside_len);
+
+	if (len > most)
+		len = most;
+	if (len < before)
+		bfs_mem_unreserve(before - len);
+	else if (len > before)
+		len = before + charge_some(1, len - before, long_limit());
+	atomic_store(&beside_len, len);
 }
 
 void bfs_mem_fail_at(uint64_t n)

@@ -41,6 +41,11 @@ uint64_t bfs_mem_limit(void);
 /* What is held now, in bytes; what is reserved counts. */
 uint64_t bfs_mem_used(void);
 
+/* What the program around the library holds for it: counts as used, up to a
+ * quarter of the limit, and as far as long charges leave any of it just now.
+ * len: all of it, in place of what was said last; by one thread at a time. */
+void bfs_mem_set_beside(uint64_t len);
+
 /* For mem_turn.c: takes at least `least` and at most `most` bytes of the
  * budget without allocating; how many, or 0. Then gives some back. */
 uint64_t bfs_mem_reserve(uint64_t least, uint64_t most) BFS_MUST_CHECK;

@@ -259,6 +259,22 @@ def two_hundred_readers_take_little_more_than_the_cache(work):
             harness.below(peak(mount), 48 * MIB, f"with {threads} threads it")
 
 
+def names_count_too(work):
+    """The kernel remembers them, and the daemon what they stand for."""
+    wanted = samples.noise(20000)
+    path = work + "/it.b2frame"
+    harness.write(path, samples.frame(wanted, 1))
+    with Mount(work, path, "-ocache_size=1M,max_memory=16M") as mount:
+        for number in range(len(wanted)):
+            os.stat(mount.path(f"chunks/{number:010d}"))
+        assert metric(mount, "bloscfs_nodes") > len(wanted)
+        held = metric(mount, "bloscfs_memory_bytes")
+        # A quarter of the limit at most: the rest is for decoding.
+        assert 4 * MIB <= held < 8 * MIB, held
+        equal(read(mount.path("data.bin")) == wanted, True, "bytes")
+        harness.below(peak(mount), (16 + 24) * MIB)
+
+
 def limits_come_from_memory_and_control_groups(work):
     """A folder of control groups made for the daemon, by both versions."""
     path = work + "/it.b2frame"
@@ -294,5 +310,6 @@ if __name__ == "__main__":
         nested_stores_do_not_add_up,
         a_block_is_decoded_once_for_its_reader,
         two_hundred_readers_take_little_more_than_the_cache,
+        names_count_too,
         limits_come_from_memory_and_control_groups,
     ])

@@ -258,6 +258,38 @@ static void threads_together_keep_the_limit(void **state)
 	assert_int_equal(bfs_mem_used(), 0);
 }
 
+/* What others hold leaves that much less, but three quarters in any case. */
+static void what_is_held_beside_counts_up_to_a_quarter(void **state)
+{
+	void *p;
+
+	(void)state;
+	bfs_mem_set_limit(32 * MIB);
+	p = bfs_map(29 * MIB);
+	assert_non_null(p);
+	bfs_unmap(p, 29 * MIB);
+	bfs_mem_set_beside(3 * MIB);
+	assert_int_equal(bfs_mem_used(), 3 * MIB);
+	assert_null(bfs_map(29 * MIB));
+	bfs_mem_set_beside(100 * MIB);
+	assert_int_equal(bfs_mem_used(), 8 * MIB);
+	p = bfs_map(22 * MIB);
+	assert_non_null(p);
+	bfs_unmap(p, 22 * MIB);
+	bfs_mem_set_beside(MIB);
+	assert_int_equal(bfs_mem_used(), MIB);
+	/* The room for little stays what it is. */
+	p = bfs_map(28 * MIB);
+	assert_non_null(p);
+	bfs_mem_set_beside(8 * MIB);
+	assert_int_equal(bfs_mem_used(), 30 * MIB);
+	bfs_unmap(p, 28 * MIB);
+	bfs_mem_set_beside(8 * MIB);
+	assert_int_equal(bfs_mem_used(), 8 * MIB);
+	bfs_mem_set_beside(0);
+	assert_int_equal(bfs_mem_used(), 0);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, end_test)
 
 int main(void)
@@ -273,6 +305,7 @@ int main(void)
 		TEST(only_the_nth_allocation_fails),
 		TEST(mapped_pages_are_touched_already),
 		TEST(unmapped_pages_are_gone),
+		TEST(what_is_held_beside_counts_up_to_a_quarter),
 		TEST(threads_together_keep_the_limit),
 	};
 
