@@ -25,29 +25,6 @@
 
 /* ---- threads --------------------------------------------------------- */
 
-void check_share(struct check_worker *worker, struct check_task *task)
-{
-	struct check *check = worker->check;
-	struct check_task **at = &check->board;
-
-	if (task->n > 1 && check->n_workers > 1) {
-		pthread_mutex_lock(&check->lock);
-		task->later = check->board;
-		check->board = task;
-		pthread_cond_broadcast(&check->work);
-		pthread_mutex_unlock(&check->lock);
-	}
-	check_chunks(worker, task);
-	pthread_mutex_lock(&check->lock);
-	while (*at && *at != task)
-		at = &(*at)->later;
-	if (*at)
-		*at = task->later;
-	while (task->n_helpers)
-		pthread_cond_wait(&check->left, &check->lock);
-	pthread_mutex_unlock(&check->lock);
-}
-
 /* With the lock held; a task whose chunks are all taken needs nobody. */
 static struct check_task *find_task(const struct check *check)
 {

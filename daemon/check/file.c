@@ -2,10 +2,7 @@
 /*
  * file.c - the verdict on one container and on those inside it.
  *
- * What a mount would serve is read the way a mount reads it, and thrown
- * away. Checksums are verified by the library on the way. Two things are not
- * read to the end, for they are made up from a few bytes: chunks that are
- * holes, and big chunks that repeat one value.
+ * Its chunks are read by check/chunks.c, with the help of other threads.
  */
 #include "check/parts.h"
 
@@ -14,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What is read at each end of a chunk that repeats one value. */
-#define EDGE 4096
 
 /* No codec makes an index smaller than this many times its size: it can only
  * be one entry repeated, of which so many are looked at. */
@@ -31,213 +25,17 @@ struct subject {
 	struct bloscfs_file *file;
 	struct bloscfs_node root;
 	const char *path;
-	char format[64], nbytes[24], cbytes[24], n_chunks[24];
+	struct bloscfs_facts facts;	/* format NULL: not known */
 	struct check_finding finding;
 };
 
 /* ---- findings -------------------------------------------------------- */
 
-static enum check_verdict verdict_of(enum bloscfs_err err)
-{
-	switch (err) {
-	case BLOSCFS_OK:
-		return CHECK_GOOD;
-	case BLOSCFS_ERR_UNSUPPORTED:
-	case BLOSCFS_ERR_LIMIT:
-		return CHECK_UNSUPPORTED;
-	case BLOSCFS_ERR_NOMEM:
-	case BLOSCFS_ERR_IO:
-	case BLOSCFS_ERR_CHANGED:
-	case BLOSCFS_ERR_CANCELLED:
-	case BLOSCFS_ERR_TOO_MUCH:
-	case BLOSCFS_ERR_NO_FILES:
-	case BLOSCFS_ERR_ACCESS:
-		return CHECK_UNREADABLE;
-	case BLOSCFS_ERR_NOT_FORMAT:
-	case BLOSCFS_ERR_TRUNCATED:
-	case BLOSCFS_ERR_CORRUPT:
-	case BLOSCFS_ERR_RANGE:
-	case BLOSCFS_ERR_INVALID:
-		break;
-	}
-	return CHECK_DAMAGED;
-}
-
-/* Of equal verdicts, the earlier chunk counts. */
-static bool counts(const struct check_finding *finding, uint64_t pos,
-		   enum check_verdict verdict)
-{
-	return verdict > finding->verdict ||
-	       (verdict == finding->verdict && pos < finding->pos);
-}
-
-/* Worded as in info.json. */
-static void note(struct check_finding *finding, uint64_t pos,
-		 enum bloscfs_err err, const char *entry,
-		 const struct bloscfs_diag *why)
-{
-	enum check_verdict verdict = verdict_of(err);
-	char chunk[32] = "";
-
-	if (!counts(finding, pos, verdict))
-		return;
-	finding->verdict = verdict;
-	finding->pos = pos;
-	if (why->chunk >= 0)
-		snprintf(chunk, sizeof(chunk), "chunk %" PRId64 ": ",
-			 why->chunk);
-	snprintf(finding->text, sizeof(finding->text),
-		 "%s%s%s%s, at byte %" PRIu64, entry, *entry ? ": " : "",
-		 chunk, why->text[0] ? why->text : bloscfs_err_name(err),
-		 why->off);
-}
-
 static void note_entry(struct subject *s, enum bloscfs_err err,
 		       const char *entry, const struct bloscfs_diag *why)
 {
 	if (err != BLOSCFS_OK)
-		note(&s->finding, 0, err, entry, why);
-}
-
-/* ---- reading --------------------------------------------------------- */
-
-/* The range before is let go only when the next one is held, so that a block
- * that spans both is decoded once, however big it is. The buffer may serve
- * both, for nobody looks at it. */
-static enum bloscfs_err read_range(struct check_worker *worker,
-				   struct bloscfs_file *file,
-				   const struct bloscfs_node *node,
-				   uint64_t off, uint64_t end,
-				   struct bloscfs_diag *why)
-{
-	enum bloscfs_err err = BLOSCFS_OK;
-	const struct iovec *iov;
-	unsigned turn = 0;
-	size_t len, n;
-
-	while (off < end && err == BLOSCFS_OK) {
-		len = end - off < CHECK_PIECE ? (size_t)(end - off) :
-						CHECK_PIECE;
-		err = bloscfs_pin(file, node, off, worker->buf, len,
-				  worker->pieces[turn], &iov, &n, why);
-		/* Who holds memory does not wait for more. */
-		if (err == BLOSCFS_ERR_NOMEM) {
-			bloscfs_unpin(file, worker->pieces[!turn]);
-			err = bloscfs_pin(file, node, off, worker->buf, len,
-					  worker->pieces[turn], &iov, &n,
-					  why);
-		}
-		turn = !turn;
-		bloscfs_unpin(file, worker->pieces[turn]);
-		if (err != BLOSCFS_OK)
-			break;
-		off += len;
-		atomic_fetch_add_explicit(&worker->n_bytes, len,
-					  memory_order_relaxed);
-	}
-	bloscfs_unpin(file, worker->pieces[!turn]);
-	return err;
-}
-
-static enum bloscfs_err read_entry(struct check_worker *worker,
-				   struct bloscfs_file *file,
-				   const struct bloscfs_node *node,
-				   struct bloscfs_diag *why)
-{
-	enum bloscfs_err err = bloscfs_access(file, node, why);
-	struct bloscfs_attr attr;
-
-	if (err != BLOSCFS_OK)
-		return err;
-	bloscfs_stat(file, node, &attr);
-	return read_range(worker, file, node, 0, attr.size, why);
-}
-
-/* ---- chunks ---------------------------------------------------------- */
-
-/* Whether chunk `pos` is one value over and over, by its own header: flags
- * in byte 2 say that the header is the long one, and byte 31 what kind. */
-static bool repeats(struct check_task *task, uint64_t pos)
-{
-	char name[BLOSCFS_NAME_MAX + 1];
-	struct bloscfs_node node;
-	uint8_t head[32];
-	size_t len;
-
-	return task->has_raw &&
-	       bloscfs_list(task->file, &task->raw, pos, name, &node) &&
-	       bloscfs_read(task->file, &node, 0, head, sizeof(head), &len,
-			    NULL) == BLOSCFS_OK &&
-	       len == sizeof(head) && (head[2] & 5) == 5 && head[31] & 0x70;
-}
-
-static enum bloscfs_err check_chunk(struct check_worker *worker,
-				    struct check_task *task, uint64_t pos,
-				    struct bloscfs_diag *why)
-{
-	struct bloscfs_file *file = task->file;
-	char name[BLOSCFS_NAME_MAX + 1];
-	struct bloscfs_node node;
-	struct bloscfs_attr attr;
-	enum bloscfs_err err;
-
-	if (!bloscfs_list(file, &task->chunks, pos, name, &node)) {
-		snprintf(why->text, sizeof(why->text), "no such chunk");
-		return why->err = BLOSCFS_ERR_CORRUPT;
-	}
-	err = bloscfs_access(file, &node, why);
-	if (err != BLOSCFS_OK)
-		return err;
-	bloscfs_stat(file, &node, &attr);
-	if (attr.stored == 0)
-		return BLOSCFS_OK;
-	if (attr.size <= CHECK_PIECE || !repeats(task, pos))
-		return read_range(worker, file, &node, 0, attr.size, why);
-	err = read_range(worker, file, &node, 0, EDGE, why);
-	if (err != BLOSCFS_OK)
-		return err;
-	return read_range(worker, file, &node, attr.size - EDGE, attr.size,
-			  why);
-}
-
-static void note_chunk(struct check_worker *worker, struct check_task *task,
-		       uint64_t pos, enum bloscfs_err err,
-		       struct bloscfs_diag *why)
-{
-	if (why->chunk < 0)
-		why->chunk = (int64_t)pos;
-	pthread_mutex_lock(&worker->check->lock);
-	/* Positions start at 1: 0 is what was found before all chunks. */
-	note(task->finding, pos + 1, err, "", why);
-	if (task->finding->verdict == CHECK_DAMAGED)
-		atomic_store(&task->damaged, true);
-	pthread_mutex_unlock(&worker->check->lock);
-}
-
-/* Chunks are taken in order, and what was taken is finished: the first fault
- * is the same however many threads there are. */
-void check_chunks(struct check_worker *worker, struct check_task *task)
-{
-	uint64_t last = (task->n - 1 + task->step - 1) / task->step, i, pos;
-	struct bloscfs_diag why;
-	enum bloscfs_err err;
-
-	while (!atomic_load(&task->damaged)) {
-		i = atomic_fetch_add(&task->next, 1);
-		if (i > last)
-			break;
-		pos = i * task->step;
-		if (pos > task->n - 1)
-			pos = task->n - 1;
-		why = (struct bloscfs_diag){ .chunk = -1 };
-		err = check_chunk(worker, task, pos, &why);
-		if (err != BLOSCFS_OK)
-			note_chunk(worker, task, pos, err, &why);
-		if (task->owner == worker)
-			atomic_store(&worker->part, (uint64_t)(
-				(double)task->size * (double)i /
-				((double)last + 1)));
-	}
+		check_note(&s->finding, 0, err, entry, why);
 }
 
 static void check_all_chunks(struct subject *s)
@@ -245,10 +43,9 @@ static void check_all_chunks(struct subject *s)
 	struct check_task task = { .file = s->file, .step = 1,
 				   .finding = &s->finding };
 	bool outermost = s->root.child == bloscfs_root().child;
-	uint64_t cbytes = strtoull(s->cbytes, NULL, 10);
 	struct bloscfs_node raw;
 
-	task.n = strtoull(s->n_chunks, NULL, 10);
+	task.n = s->facts.n_chunks;
 	/* A recipe, which has no data, has chunks that hold none. */
 	if (!bloscfs_lookup(s->file, &s->root, "data.bin", &raw))
 		return;
@@ -257,13 +54,19 @@ static void check_all_chunks(struct subject *s)
 		return;
 	task.has_raw = bloscfs_lookup(s->file, &s->root, "raw", &raw) &&
 		       bloscfs_lookup(s->file, &raw, "chunks", &task.raw);
-	if (task.n / (MAX_RATIO / 8) > cbytes && task.n > N_SAMPLES)
+	if (task.n / (MAX_RATIO / 8) > s->facts.cbytes && task.n > N_SAMPLES)
 		task.step = task.n / N_SAMPLES;
 	if (outermost) {
 		task.size = s->job->size;
 		task.owner = s->worker;
 	}
 	check_share(s->worker, &task);
+}
+
+/* A store of members by name alone. */
+static bool is_zip(const struct subject *s)
+{
+	return s->facts.format && strcmp(s->facts.format, "b2z") == 0;
 }
 
 /* ---- other entries --------------------------------------------------- */
@@ -280,7 +83,7 @@ static void check_folder(struct subject *s, const char *folder)
 	     bloscfs_list(s->file, &dir, pos, name, &node); pos++) {
 		why = (struct bloscfs_diag){ .chunk = -1 };
 		snprintf(entry, sizeof(entry), "%s/%s", folder, name);
-		note_entry(s, read_entry(s->worker, s->file, &node, &why),
+		note_entry(s, check_read_entry(s->worker, s->file, &node, &why),
 			   entry, &why);
 	}
 }
@@ -297,70 +100,21 @@ static void check_openable(struct subject *s, const char *name)
 			   &why);
 }
 
-/* The value of a key of info.json, which has one line for each; nothing is
- * put where there is no such key or its value is null. */
-static void find_fact(const char *text, const char *key, char *value,
-		      size_t cap)
-{
-	char line[32];
-	const char *at;
-	size_t len = 0;
-	bool quoted;
-
-	snprintf(line, sizeof(line), "\n  \"%s\": ", key);
-	at = strstr(text, line);
-	if (!at || strncmp(at + strlen(line), "null", 4) == 0)
-		return;
-	at += strlen(line);
-	quoted = *at == '"';
-	at += quoted;
-	while (*at && !strchr(quoted ? "\"\n" : ",\n", *at) &&
-	       len < cap - 1) {
-		if (quoted && *at == '\\' && at[1])
-			at++;
-		value[len++] = *at++;
-	}
-	value[len] = '\0';
-}
-
-/* What the headers tell: the verdict before anything is decoded. */
-static void take_status(struct subject *s, const char *text)
-{
-	char status[24] = "", error[sizeof(s->finding.text)] = "-";
-	enum check_verdict verdict = CHECK_GOOD;
-
-	find_fact(text, "status", status, sizeof(status));
-	find_fact(text, "error", error, sizeof(error));
-	if (strcmp(status, "damaged") == 0)
-		verdict = CHECK_DAMAGED;
-	else if (strcmp(status, "unsupported") == 0)
-		verdict = CHECK_UNSUPPORTED;
-	if (!counts(&s->finding, 0, verdict))
-		return;
-	s->finding.verdict = verdict;
-	memcpy(s->finding.text, error, sizeof(error));
-}
-
+/* What headers and index tell: the verdict before anything is decoded. */
 static void find_facts(struct subject *s)
 {
 	struct bloscfs_diag why = { .chunk = -1 };
-	char *text = (char *)s->worker->buf;
-	struct bloscfs_node node;
 	enum bloscfs_err err;
-	size_t len;
 
-	if (!bloscfs_lookup(s->file, &s->root, "info.json", &node))
+	s->facts.size = sizeof(s->facts);
+	err = bloscfs_facts(s->file, &s->root, &s->facts, &why);
+	note_entry(s, err, "", &why);
+	if (err != BLOSCFS_OK || s->facts.status == BLOSCFS_GOOD)
 		return;
-	err = bloscfs_read(s->file, &node, 0, text, CHECK_PIECE, &len, &why);
-	note_entry(s, err, "info.json", &why);
-	if (err != BLOSCFS_OK)
-		return;
-	text[len] = '\0';
-	find_fact(text, "format", s->format, sizeof(s->format));
-	find_fact(text, "nbytes", s->nbytes, sizeof(s->nbytes));
-	find_fact(text, "cbytes", s->cbytes, sizeof(s->cbytes));
-	find_fact(text, "nchunks", s->n_chunks, sizeof(s->n_chunks));
-	take_status(s, text);
+	check_note_as(&s->finding, 0,
+		      s->facts.status == BLOSCFS_DAMAGED ? CHECK_DAMAGED :
+							   CHECK_UNSUPPORTED,
+		      "", &s->facts.why);
 }
 
 /* ---- lines ----------------------------------------------------------- */
@@ -381,6 +135,15 @@ static void put_text(FILE *out, const char *text)
 	}
 }
 
+/* A column, empty where nothing is known. */
+static void put_number(FILE *out, bool known, uint64_t n)
+{
+	if (known && n != BLOSCFS_NOT_KNOWN)
+		fprintf(out, "\t%" PRIu64, n);
+	else
+		fputs("\t-", out);
+}
+
 static void put_line(struct subject *s)
 {
 	static const char *const names[CHECK_N_VERDICTS] = {
@@ -390,15 +153,16 @@ static void put_line(struct subject *s)
 		[CHECK_UNREADABLE] = "unreadable",
 		[CHECK_DAMAGED] = "damaged",
 	};
-	const char *const facts[] = { s->format, s->nbytes, s->cbytes,
-				      s->n_chunks };
+	const struct bloscfs_facts *facts = &s->facts;
+	bool known = facts->format != NULL;
 
 	put_text(s->out, s->path);
 	fprintf(s->out, "\t%s\t", names[s->finding.verdict]);
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		put_text(s->out, *facts[i] ? facts[i] : "-");
-		putc('\t', s->out);
-	}
+	put_text(s->out, known ? facts->format : "-");
+	put_number(s->out, known, facts->nbytes);
+	put_number(s->out, known, facts->cbytes);
+	put_number(s->out, known, facts->n_chunks);
+	putc('\t', s->out);
 	put_text(s->out, s->finding.verdict == CHECK_GOOD ? "-" :
 						 s->finding.text);
 	putc('\n', s->out);
@@ -445,7 +209,7 @@ static void check_members(struct subject *s, const struct bloscfs_node *dir,
 		} else if (attr.is_dir) {
 			check_members(s, &node, inner, containers);
 		} else if (!containers) {
-			note_entry(s, read_entry(s->worker, s->file, &node,
+			note_entry(s, check_read_entry(s->worker, s->file, &node,
 						 &why), name, &why);
 		}
 		free(inner);
@@ -457,7 +221,7 @@ static void check_store(struct subject *s, bool containers)
 	struct bloscfs_node tree;
 	char *path;
 
-	if (strcmp(s->format, "b2z") == 0) {
+	if (is_zip(s)) {
 		check_members(s, &s->root, s->path, containers);
 		return;
 	}
@@ -481,7 +245,7 @@ static void check_container(struct subject *s)
 	note_entry(s, err, "", &why);
 	if (err == BLOSCFS_OK) {
 		find_facts(s);
-		if (strcmp(s->format, "b2z") != 0) {
+		if (!is_zip(s)) {
 			check_openable(s, "data.bin");
 			check_openable(s, "data.npy");
 			check_folder(s, "meta");

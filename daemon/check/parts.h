@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * parts.h - what the parts of --check share: the list of containers
- * (check/find.c), the verdict on one (check/file.c), and the threads that
- * work on both (check.c).
+ * (check/find.c), the verdict on one (check/file.c), its chunks
+ * (check/chunks.c), and the threads that work on all of it (check/check.c).
  *
  * The list is complete before the threads start. A container is one thread's;
  * its chunks are put on a board where threads without a container of their
@@ -117,11 +117,25 @@ int check_open(const char *path, bool named);
 
 /* Fills the job's lines and counts. */
 void check_job(struct check_worker *worker, struct check_job *job);
+
+/* ---- check/chunks.c -------------------------------------------------- */
+
+/* Notes what is worse than what was found before. pos: of the chunk, from 1
+ * on; 0: before all chunks. entry: where it is, or "". */
+void check_note(struct check_finding *finding, uint64_t pos,
+		enum bloscfs_err err, const char *entry,
+		const struct bloscfs_diag *why);
+/* The same with a verdict that is given. */
+void check_note_as(struct check_finding *finding, uint64_t pos,
+		   enum check_verdict verdict, const char *entry,
+		   const struct bloscfs_diag *why);
+/* Reads a file of a container from end to end. */
+enum bloscfs_err check_read_entry(struct check_worker *worker,
+				  struct bloscfs_file *file,
+				  const struct bloscfs_node *node,
+				  struct bloscfs_diag *why);
 /* Checks chunks of a task until there are no more to take. */
 void check_chunks(struct check_worker *worker, struct check_task *task);
-
-/* ---- check.c --------------------------------------------------------- */
-
 /* Puts the task on the board, works on it, and waits for the helpers. */
 void check_share(struct check_worker *worker, struct check_task *task);
 
