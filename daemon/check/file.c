@@ -194,6 +194,7 @@ static void check_members(struct subject *s, const struct bloscfs_node *dir,
 	struct bloscfs_diag why;
 	struct bloscfs_node node;
 	struct bloscfs_attr attr;
+	enum bloscfs_err err;
 
 	for (uint64_t pos = 0; bloscfs_list(s->file, dir, pos, name, &node);
 	     pos++) {
@@ -209,8 +210,9 @@ static void check_members(struct subject *s, const struct bloscfs_node *dir,
 		} else if (attr.is_dir) {
 			check_members(s, &node, inner, containers);
 		} else if (!containers) {
-			note_entry(s, check_read_entry(s->worker, s->file, &node,
-						 &why), name, &why);
+			err = check_read_entry(s->worker, s->file, &node,
+					       &why);
+			note_entry(s, err, name, &why);
 		}
 		free(inner);
 	}

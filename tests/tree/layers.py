@@ -20,6 +20,7 @@ To run it alone, after a build:
     python3 tests/tree/layers.py BUILD
 """
 import copy
+import functools
 import os
 import re
 import subprocess
@@ -44,6 +45,11 @@ SIBLINGS = {('codec/', 'filter/'), ('filter/', 'codec/')}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)"', re.M)
 # Kinds of nm(1) that define a symbol for other files.
 DEFINED = 'TWVDRBCGSiu'
+
+
+@functools.lru_cache(maxsize=None)
+def includes(text):
+    return INCLUDE.findall(text)
 
 
 class Tree:
@@ -116,7 +122,7 @@ class Tree:
         """Which files are rows, for each file that includes a rows.def."""
         found = {}
         for file in self.sources('.c'):
-            for quoted in INCLUDE.findall(self.text[file]):
+            for quoted in includes(self.text[file]):
                 if not quoted.endswith('/rows.def'):
                     continue
                 table = 'lib/' + quoted
@@ -130,7 +136,7 @@ class Tree:
     def arrows(self):
         """(from, to, why) for each use of a file by another."""
         for file in self.sources(('.c', '.h')):
-            for quoted in INCLUDE.findall(self.text[file]):
+            for quoted in includes(self.text[file]):
                 to = self.target(file, quoted)
                 if to and not to.endswith('.def'):
                     yield file, to, 'includes ' + quoted
@@ -169,7 +175,7 @@ def find_strangers(tree):
 
 def find_unnamed(tree):
     for file in tree.sources(('.c', '.h')):
-        for quoted in INCLUDE.findall(tree.text[file]):
+        for quoted in includes(tree.text[file]):
             if tree.target(file, quoted) is None:
                 yield f'{file}: "{quoted}" is not named from lib/ or daemon/'
 
