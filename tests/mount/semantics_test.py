@@ -13,7 +13,8 @@ import time
 
 import harness
 import samples
-from harness import NOBODY, Mount, as_user, equal, fails_with
+from harness import (NOBODY, Mount, as_user, equal, fails_with,
+                     wait_until)
 
 DATA = samples.noise(200000)
 CHUNK = 20000
@@ -100,7 +101,9 @@ def a_handle_of_what_is_gone_is_stale(work):
         mount_fd = os.open(mount.point, os.O_RDONLY)
         os.unlink(source + "/plain")
         os.unlink(source + "/a.b2frame")
-        time.sleep(0.2)
+        # What the kernel was told is good for a moment yet.
+        assert wait_until(lambda: not os.path.exists(mount.path("plain")) and
+                          not os.path.exists(mount.path("a.b2frame")))
         drop_inodes()
         for handle in handles:
             fails_with(errno.ESTALE, open_handle, mount_fd, handle)
