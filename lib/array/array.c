@@ -88,7 +88,7 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	if (!a) {
 		bfs_container_close(container);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a frame");
+				"no memory for a container");
 	}
 	bfs_ahead_init(&a->ahead);
 	a->engine = engine;
@@ -97,7 +97,7 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 	if (bfs_kin_new(a) != BFS_OK) {
 		bfs_array_close(a);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a frame");
+				"no memory for a container");
 	}
 	if (container->array.present && !container->array.linear &&
 	    open_nd(a, &why) != BFS_OK)

@@ -36,7 +36,7 @@ enum bfs_err {
 #define BFS_DIAG_TEXT 200
 
 /* Why something failed: the place (bytes from the start of what the call was
- * given: a chunk, a frame, a section) and one phrase without full stop. */
+ * given: a container, a chunk, a section) and one phrase without full stop. */
 struct bfs_diag {
 	enum bfs_err err;
 	uint64_t off;

@@ -132,7 +132,7 @@ static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 	container = new_container(ops, cache);
 	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a frame");
+				"no memory for a container");
 	container->guard = *guard;
 	do {
 		container->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
@@ -195,7 +195,7 @@ static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 	container = new_container(ops, cache);
 	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a frame");
+				"no memory for a container");
 	container->source = bfs_source_ref(sweep);
 	container->cbytes = bfs_source_len(sweep);
 	err = bfs_moment_settle(mark, open_row(container, name, diag), diag);
