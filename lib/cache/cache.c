@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache.c - the block cache: pins, claims, waiting, and room for newcomers.
+ * cache.c - the block cache: pins, claims, and waiting.
  *
  * Two kinds of locks: a hit takes its shard's alone; a miss, an eviction and
  * whatever moves memory take the cache's, then a shard's where needed. Both
  * are held for list work only; mapping and unmapping, waiting and waking
  * happen outside, and so does all that callers do between the calls.
  *
- * arena.c has the memory, table.c the keys, queues.c the order of leaving.
+ * room.c makes room for newcomers; arena.c has the memory, table.c the keys,
+ * queues.c the order of leaving.
  */
 #include "cache/cache.h"
 
 #include "base/bytes.h"
-#include "cache/arena.h"
-#include "cache/queues.h"
-#include "cache/slot.h"
-#include "cache/table.h"
+#include "cache/room.h"
 #include "base/assert.h"
 #include "base/call.h"
 #include "base/mem.h"
@@ -30,30 +28,14 @@
 #include <unistd.h>
 
 #define DEFAULT_BUDGET ((uint64_t)256 << 20)
-#define GAP_PART 16		/* of the budget may be free slots */
-#define N_NEAR 2		/* classes: up to a quarter longer */
-#define DRAINED_PART 4		/* of the budget may be consumed blocks */
 #define BATCH 256		/* slots handled before others get the lock */
 /* How often a thread that waits for a block looks whether its call was
  * cancelled. */
 #define LOOK_NS 20000000
-#define N_READERS 16		/* whose blocks stay in a budget of nothing */
-#define READERS_LEN ((uint64_t)8 << 20)	/* and together at most */
 
 #ifndef SYS_futex
 #define SYS_futex SYS_futex_time64
 #endif
-
-struct bfs_cache {
-	pthread_mutex_t lock;		/* of arena, queues and evictions; taken
-					 * before a shard's */
-	struct bfs_arena arena;
-	struct bfs_queues queues;
-	struct bfs_table table;
-	_Atomic uint64_t room_len;	/* what may stay, the budget at least */
-	uint64_t n_evictions;
-	_Atomic uint64_t next_gen;	/* from 1 on */
-};
 
 enum bfs_err bfs_cache_new(uint64_t budget_len, struct bfs_cache **ret_cache)
 {
@@ -129,189 +111,6 @@ static void end_filling(struct bfs_slot *slot, enum bfs_slot_state state)
 			NULL, NULL, 0);
 }
 
-/* Making room: with the cache locked. */
-
-/* The slot of an evicted or abandoned block is free again. */
-static void free_slot(struct bfs_cache *cache, struct bfs_slot *slot)
-{
-	BFS_ASSERT_HELD(&cache->lock);
-	BFS_CHECK(!bfs_queues_has(slot));
-	bfs_free(slot->diag);
-	slot->diag = NULL;
-	bfs_arena_give(&cache->arena, slot);
-}
-
-/* Evicts what shares an extent, so that its memory can go elsewhere. */
-static void evict_extent(struct bfs_cache *cache, struct bfs_extent *extent)
-{
-	uint32_t i;
-
-	for (i = 0; i < extent->n_slots; i++) {
-		struct bfs_slot *slot = &extent->slots[i];
-
-		if (!bfs_queues_has(slot) ||
-		    !bfs_table_evict(&cache->table, slot))
-			continue;
-		bfs_queues_remove(&cache->queues, slot);
-		free_slot(cache, slot);
-		cache->n_evictions++;
-	}
-}
-
-/* Evicts one block; false if all are pinned. The freed slot may be of another
- * class than cls and serves blocks of its own class only. Where there are many
- * such free slots, the other blocks of its extent are evicted too, so that the
- * extent can be given up. */
-static bool evict_for(struct bfs_cache *cache, unsigned cls)
-{
-	struct bfs_slot *slot = bfs_queues_evict(&cache->queues,
-						 &cache->table);
-	struct bfs_extent *extent;
-
-	if (!slot)
-		return false;
-	extent = slot->extent;
-	free_slot(cache, slot);
-	cache->n_evictions++;
-	if (extent->cls != cls && cache->arena.slack_len >
-	    cache->arena.budget_len / GAP_PART)
-		evict_extent(cache, extent);
-	return true;
-}
-
-static uint64_t get_room(const struct bfs_cache *cache)
-{
-	return atomic_load_explicit(&cache->room_len, memory_order_relaxed);
-}
-
-/* A reader takes a block in many pieces. So the block that was decoded last
- * stays, and a few of other readers, even where one block is longer than the
- * budget. A block that fits the budget brings the room back to the budget. */
-static void set_room(struct bfs_cache *cache, size_t len)
-{
-	uint64_t budget = cache->arena.budget_len, room = budget;
-	uint64_t one = bfs_arena_alone_len(&cache->arena, len);
-
-	if (one > budget)
-		room += bfs_max(one, bfs_min(N_READERS * one, READERS_LEN));
-	cache->queues.budget_len = room;
-	cache->queues.by_age = one > budget;
-	atomic_store_explicit(&cache->room_len, room, memory_order_relaxed);
-}
-
-static bool evict_drained(struct bfs_cache *cache)
-{
-	struct bfs_slot *slot = bfs_queues_evict_first(&cache->queues,
-						       &cache->table,
-						       BFS_QUEUE_DRAINED);
-
-	if (!slot)
-		return false;
-	free_slot(cache, slot);
-	cache->n_evictions++;
-	return true;
-}
-
-/* Brings the cache back inside its room as far as pins allow, and inside its
- * budget as far as readers have passed. */
-static void shrink(struct bfs_cache *cache, struct bfs_link *out)
-{
-	struct bfs_arena *arena = &cache->arena;
-
-	do {
-		bfs_arena_release(arena, get_room(cache), out);
-	} while (bfs_arena_held(arena) > get_room(cache) &&
-		 evict_for(cache, BFS_CLASS_ALONE));
-	while (bfs_arena_held(arena) > arena->budget_len &&
-	       evict_drained(cache))
-		bfs_arena_release(arena, arena->budget_len, out);
-}
-
-/* Charges a new extent if the budget has room. */
-static bool plan_inside(struct bfs_cache *cache, unsigned cls, size_t len,
-			struct bfs_growth *ret_growth)
-{
-	struct bfs_arena *arena = &cache->arena;
-	uint64_t held = bfs_arena_held(arena), room = get_room(cache);
-
-	return held < room &&
-	       bfs_arena_plan(arena, cls, len, room - held, ret_growth);
-}
-
-/* The same in place of idle extents, which go to `out`. */
-static bool plan_instead(struct bfs_cache *cache, unsigned cls, size_t len,
-			 struct bfs_link *out, struct bfs_growth *ret_growth)
-{
-	struct bfs_arena *arena = &cache->arena;
-	uint64_t fixed = bfs_arena_held(arena) - arena->idle_len;
-	uint64_t room = get_room(cache);
-
-	if (fixed >= room || !arena->idle_len ||
-	    !bfs_arena_plan(arena, cls, len, room - fixed, ret_growth))
-		return false;
-	bfs_arena_release(arena, room, out);
-	return true;
-}
-
-/* Some free slots of other classes are worth keeping: where blocks of several
- * sizes come and go, the next one may want just these. */
-static bool has_many_gaps(const struct bfs_cache *cache)
-{
-	return cache->arena.idle_len + cache->arena.slack_len >
-	       cache->arena.budget_len / GAP_PART;
-}
-
-/* A free slot of the class. Where many slots are free a somewhat longer one
- * will do: else blocks of always new sizes would need a mapping each. */
-static struct bfs_slot *take_slot(struct bfs_cache *cache, unsigned cls,
-				  size_t len)
-{
-	unsigned last = cls;
-	struct bfs_slot *slot;
-
-	if (cls < BFS_CLASS_ALONE - N_NEAR && has_many_gaps(cache))
-		last += N_NEAR;
-	do {
-		slot = bfs_arena_take(&cache->arena, cls, len);
-	} while (!slot && cls++ < last);
-	return slot;
-}
-
-/* A free slot; or NULL and an extent to map, charged already (n_slots 0: no
- * such extent can be). Never waits: where pins hold all of the budget it is
- * exceeded until they go. `poor`: mapping has failed, so evict rather than
- * map. */
-static struct bfs_slot *find_slot(struct bfs_cache *cache, unsigned cls,
-				  size_t len, bool poor, struct bfs_link *out,
-				  struct bfs_growth *ret_growth)
-{
-	struct bfs_slot *slot;
-
-	BFS_ASSERT_HELD(&cache->lock);
-	/* The kernel's page cache has the bytes of consumed blocks. Where there
-	 * are more than a few of these, one of them goes before memory is taken
-	 * for a new block. */
-	if (bfs_queues_drained_len(&cache->queues) >
-	    cache->arena.budget_len / DRAINED_PART)
-		(void)!evict_for(cache, cls);
-	do {
-		slot = take_slot(cache, cls, len);
-		if (slot)
-			return slot;
-		if (!poor && (plan_inside(cache, cls, len, ret_growth) ||
-			      (has_many_gaps(cache) &&
-			       plan_instead(cache, cls, len, out,
-					    ret_growth))))
-			return NULL;
-	} while (evict_for(cache, cls));
-	if (!poor && plan_instead(cache, cls, len, out, ret_growth))
-		return NULL;
-	bfs_arena_release(&cache->arena, 0, out);
-	if (!bfs_arena_plan(&cache->arena, cls, len, 0, ret_growth))
-		ret_growth->n_slots = 0;
-	return NULL;
-}
-
 /* Maps an extent outside the lock and adds it under it. */
 static bool grow(struct bfs_cache *cache, const struct bfs_growth *growth,
 		 struct bfs_link *out)
@@ -360,8 +159,8 @@ static void retire(struct bfs_cache *cache, struct bfs_slot *slot)
 
 	bfs_link_init(&out);
 	lock(cache);
-	free_slot(cache, slot);
-	shrink(cache, &out);
+	bfs_room_free_slot(cache, slot);
+	bfs_room_shrink(cache, &out);
 	unlock(cache);
 	bfs_arena_unmap(&out);
 }
@@ -372,7 +171,7 @@ static void shrink_now(struct bfs_cache *cache)
 
 	bfs_link_init(&out);
 	lock(cache);
-	shrink(cache, &out);
+	bfs_room_shrink(cache, &out);
 	unlock(cache);
 	bfs_arena_unmap(&out);
 }
@@ -385,7 +184,7 @@ static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
 	BFS_CHECK(refs > 0);
 	if (refs == 1)
 		retire(cache, slot);
-	else if (bfs_arena_held(&cache->arena) > get_room(cache))
+	else if (bfs_arena_held(&cache->arena) > bfs_room_len(cache))
 		shrink_now(cache);
 }
 
@@ -473,7 +272,7 @@ static struct bfs_slot *obtain(struct bfs_cache *cache, const struct ask *ask,
 	unsigned cls = bfs_arena_class(&cache->arena, ask->len);
 	unsigned n_failed = 0;
 
-	set_room(cache, ask->len);
+	bfs_room_set(cache, ask->len);
 	while (n_failed < 2) {
 		struct bfs_growth growth;
 		struct bfs_slot *slot;
@@ -482,7 +281,7 @@ static struct bfs_slot *obtain(struct bfs_cache *cache, const struct ask *ask,
 			*ret_known = true;
 			return NULL;
 		}
-		slot = find_slot(cache, cls, ask->len, n_failed > 0, out,
+		slot = bfs_room_find_slot(cache, cls, ask->len, n_failed > 0, out,
 				 &growth);
 		if (slot)
 			return slot;
@@ -669,7 +468,7 @@ static bool drop_some(struct bfs_cache *cache, uint64_t gen)
 		if (slot->key.gen != gen)
 			continue;
 		if (!disown(cache, slot))
-			free_slot(cache, slot);
+			bfs_room_free_slot(cache, slot);
 		n++;
 	}
 	return n == BATCH;
@@ -684,7 +483,7 @@ void bfs_cache_drop(struct bfs_cache *cache, uint64_t gen)
 		bfs_link_init(&out);
 		lock(cache);
 		more = drop_some(cache, gen);
-		shrink(cache, &out);
+		bfs_room_shrink(cache, &out);
 		unlock(cache);
 		bfs_arena_unmap(&out);
 	} while (more);
@@ -710,7 +509,7 @@ static void trim_queue(struct bfs_cache *cache, enum bfs_slot_queue queue,
 
 			if (!slot)
 				continue;
-			free_slot(cache, slot);
+			bfs_room_free_slot(cache, slot);
 			cache->n_evictions++;
 		}
 		bfs_arena_release(&cache->arena, max_len, &out);
