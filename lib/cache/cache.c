@@ -7,13 +7,13 @@
  * are held for list work only; mapping and unmapping, waiting and waking
  * happen outside, and so does all that callers do between the calls.
  *
- * room.c makes room for newcomers; arena.c has the memory, table.c the keys,
- * queues.c the order of leaving.
+ * room.c makes room for newcomers, trim.c has what leaves on demand, arena.c the
+ * memory, table.c the keys, queues.c the order of leaving.
  */
 #include "cache/cache.h"
 
 #include "base/bytes.h"
-#include "cache/room.h"
+#include "cache/priv.h"
 #include "base/assert.h"
 #include "base/call.h"
 #include "base/mem.h"
@@ -28,7 +28,6 @@
 #include <unistd.h>
 
 #define DEFAULT_BUDGET ((uint64_t)256 << 20)
-#define BATCH 256		/* slots handled before others get the lock */
 /* How often a thread that waits for a block looks whether its call was
  * cancelled. */
 #define LOOK_NS 20000000
@@ -165,17 +164,6 @@ static void retire(struct bfs_cache *cache, struct bfs_slot *slot)
 	bfs_arena_unmap(&out);
 }
 
-static void shrink_now(struct bfs_cache *cache)
-{
-	struct bfs_link out;
-
-	bfs_link_init(&out);
-	lock(cache);
-	bfs_room_shrink(cache, &out);
-	unlock(cache);
-	bfs_arena_unmap(&out);
-}
-
 static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
 {
 	uint32_t refs = atomic_fetch_sub_explicit(&slot->refs, 1,
@@ -185,7 +173,7 @@ static void unref(struct bfs_cache *cache, struct bfs_slot *slot)
 	if (refs == 1)
 		retire(cache, slot);
 	else if (bfs_arena_held(&cache->arena) > bfs_room_len(cache))
-		shrink_now(cache);
+		bfs_room_shrink_now(cache);
 }
 
 /* Whether the thread that was to fill it gave it up for a reason that says
@@ -281,8 +269,8 @@ static struct bfs_slot *obtain(struct bfs_cache *cache, const struct ask *ask,
 			*ret_known = true;
 			return NULL;
 		}
-		slot = bfs_room_find_slot(cache, cls, ask->len, n_failed > 0, out,
-				 &growth);
+		slot = bfs_room_find_slot(cache, cls, ask->len, n_failed > 0,
+					  out, &growth);
 		if (slot)
 			return slot;
 		if (!grow(cache, &growth, out))
@@ -403,14 +391,6 @@ void bfs_cache_commit(struct bfs_cache *cache, struct bfs_cache_pin *pin)
 	end_filling(pin->slot, BFS_SLOT_READY);
 }
 
-/* Out of the table and the queues, so that whoever asks from now on starts
- * anew. Returns how many references are left. */
-static uint32_t disown(struct bfs_cache *cache, struct bfs_slot *slot)
-{
-	bfs_queues_remove(&cache->queues, slot);
-	return bfs_table_unlink(&cache->table, slot);
-}
-
 void bfs_cache_abandon(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 		       enum bfs_err err, const struct bfs_diag *diag)
 {
@@ -419,7 +399,7 @@ void bfs_cache_abandon(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 
 	lock(cache);
 	if (bfs_queues_has(slot))
-		(void)!disown(cache, slot);
+		(void)!bfs_room_disown(cache, slot);
 	unlock(cache);
 	/* The slot has left the table, so no further thread can begin to wait
 	 * for it: a single reference is the claim itself, and stays alone. */
@@ -450,101 +430,7 @@ void bfs_cache_unpin(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 	unref(cache, slot);
 	if (consumed &&
 	    bfs_arena_held(&cache->arena) > cache->arena.budget_len)
-		shrink_now(cache);
-}
-
-/* Up to BATCH slots of the generation; false when there are no more. */
-static bool drop_some(struct bfs_cache *cache, uint64_t gen)
-{
-	struct bfs_link *list = bfs_queues_gen(&cache->queues, gen);
-	struct bfs_link *link = list->next, *next;
-	unsigned n = 0;
-
-	for (; link != list && n < BATCH; link = next) {
-		struct bfs_slot *slot =
-			BFS_LINK_OWNER(link, struct bfs_slot, of_gen);
-
-		next = link->next;
-		if (slot->key.gen != gen)
-			continue;
-		if (!disown(cache, slot))
-			bfs_room_free_slot(cache, slot);
-		n++;
-	}
-	return n == BATCH;
-}
-
-void bfs_cache_drop(struct bfs_cache *cache, uint64_t gen)
-{
-	struct bfs_link out;
-	bool more;
-
-	do {
-		bfs_link_init(&out);
-		lock(cache);
-		more = drop_some(cache, gen);
-		bfs_room_shrink(cache, &out);
-		unlock(cache);
-		bfs_arena_unmap(&out);
-	} while (more);
-}
-
-/* Tries as many of a queue as it has now, in batches, until max_len bytes
- * or less are held. */
-static void trim_queue(struct bfs_cache *cache, enum bfs_slot_queue queue,
-		       uint64_t max_len)
-{
-	size_t left = SIZE_MAX, i;
-	struct bfs_link out;
-
-	while (left && bfs_arena_held(&cache->arena) > max_len) {
-		bfs_link_init(&out);
-		lock(cache);
-		if (left > cache->queues.queues[queue].n)
-			left = cache->queues.queues[queue].n;
-		for (i = 0; left && i < BATCH; i++, left--) {
-			struct bfs_slot *slot =
-				bfs_queues_evict_first(&cache->queues,
-						       &cache->table, queue);
-
-			if (!slot)
-				continue;
-			bfs_room_free_slot(cache, slot);
-			cache->n_evictions++;
-		}
-		bfs_arena_release(&cache->arena, max_len, &out);
-		unlock(cache);
-		bfs_arena_unmap(&out);
-	}
-}
-
-static void trim_to(struct bfs_cache *cache, uint64_t max_len)
-{
-	unsigned queue;
-
-	for (queue = 0; queue < BFS_N_QUEUES; queue++)
-		trim_queue(cache, (enum bfs_slot_queue)queue, max_len);
-}
-
-void bfs_cache_shed(struct bfs_cache *cache, uint64_t len)
-{
-	uint64_t held = bfs_arena_held(&cache->arena);
-
-	trim_to(cache, held > len ? held - len : 0);
-}
-
-void bfs_cache_settle(struct bfs_cache *cache)
-{
-	atomic_store_explicit(&cache->room_len, cache->arena.budget_len,
-			      memory_order_relaxed);
-	if (bfs_arena_held(&cache->arena) > cache->arena.budget_len)
-		shrink_now(cache);
-}
-
-void bfs_cache_trim(struct bfs_cache *cache)
-{
-	trim_to(cache, 0);
-	bfs_table_shrink(&cache->table);
+		bfs_room_shrink_now(cache);
 }
 
 void bfs_cache_free(struct bfs_cache *cache)

@@ -3,7 +3,7 @@
  * room.c - room for a block in the cache: a free slot, memory for a new one, or
  * the place of what leaves. All of it with the cache locked.
  */
-#include "cache/room.h"
+#include "cache/priv.h"
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -186,4 +186,21 @@ struct bfs_slot *bfs_room_find_slot(struct bfs_cache *cache, unsigned cls,
 	if (!bfs_arena_plan(&cache->arena, cls, len, 0, ret_growth))
 		ret_growth->n_slots = 0;
 	return NULL;
+}
+
+void bfs_room_shrink_now(struct bfs_cache *cache)
+{
+	struct bfs_link out;
+
+	bfs_link_init(&out);
+	pthread_mutex_lock(&cache->lock);
+	bfs_room_shrink(cache, &out);
+	pthread_mutex_unlock(&cache->lock);
+	bfs_arena_unmap(&out);
+}
+
+uint32_t bfs_room_disown(struct bfs_cache *cache, struct bfs_slot *slot)
+{
+	bfs_queues_remove(&cache->queues, slot);
+	return bfs_table_unlink(&cache->table, slot);
 }
