@@ -32,6 +32,7 @@ struct daemon {
 	bool no_stores;			/* stores do not count */
 	double timeout;			/* of names and attributes, seconds */
 	atomic_bool no_lists;		/* of rights: modes are narrowed */
+	atomic_bool judges_lists;	/* of rights: the kernel does */
 	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;
 	time_t started;			/* of the mount */

@@ -19,6 +19,7 @@ static void ask_for_lists(struct daemon *daemon, struct fuse_conn_info *conn)
 	if (judges && can)
 		conn->want |= FUSE_CAP_POSIX_ACL;
 	atomic_store(&daemon->no_lists, opts->noxattr || (judges && !can));
+	atomic_store(&daemon->judges_lists, judges && can);
 }
 
 /* READDIRPLUS always: dirs.c knows better than the kernel's guesses which

@@ -166,6 +166,16 @@ static bool run_get(struct daemon *daemon, struct task *task)
 	return true;
 }
 
+/* Whether nobody needs an answer about lists of rights: an entry has none, and
+ * the kernel judges by none. A program that lists a million chunks then asks
+ * about the first alone. */
+static bool is_idle(struct daemon *daemon, const struct node *node,
+		    const char *name)
+{
+	return node->kind == NODE_ENTRY && !begins(name, USER) &&
+	       !atomic_load(&daemon->judges_lists);
+}
+
 static void get_of(fuse_req_t req, struct daemon *daemon, struct node *node,
 		   const char *name, size_t cap)
 {
@@ -189,7 +199,8 @@ static void get_of(fuse_req_t req, struct daemon *daemon, struct node *node,
 		if (len > 0)
 			send(req, list, len, cap);
 		else
-			fuse_reply_err(req, ENODATA);
+			fuse_reply_err(req, is_idle(daemon, node, name) ?
+				       EOPNOTSUPP : ENODATA);
 	}
 }
 

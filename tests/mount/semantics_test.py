@@ -277,9 +277,11 @@ def labels_and_lists_of_rights_are_not_looked_for(work):
         path = mount.path("a.b2frame/chunks/0000000003")
         for name in ("security.selinux", "trusted.x", "security.capability"):
             fails_with(errno.ENODATA, os.getxattr, path, name)
-        for name in ("user.other", "user.bloscfs.none",
-                     "system.posix_acl_access"):
+        for name in ("user.other", "user.bloscfs.none"):
             fails_with(errno.ENODATA, os.getxattr, path, name)
+        # Nobody judges by lists here, and the entry has none.
+        for name in ("system.posix_acl_access", "system.posix_acl_default"):
+            fails_with(errno.EOPNOTSUPP, os.getxattr, path, name)
         before = mount.counts()
         for _ in range(100):
             with contextlib.suppress(OSError):
@@ -287,6 +289,17 @@ def labels_and_lists_of_rights_are_not_looked_for(work):
         after = mount.counts()
         # A request each, and no look at the source or at the chunk.
         assert after["syscr"] - before["syscr"] < 210
+
+
+def lists_of_rights_are_asked_for_once(work):
+    """By a program that lists files, where nobody judges by them."""
+    count = 500
+    frame = samples.frame(samples.noise(10 * count), 10)
+    with Mount(work, make_source(work, c=frame)) as mount:
+        before = xattr_requests(mount)
+        long_listing(mount, "c.b2frame", count)
+        asked = xattr_requests(mount) - before
+        assert asked < 1.2 * count, f"{asked} requests"
 
 
 def without_xattrs_the_kernel_asks_once(work):
@@ -400,7 +413,8 @@ if __name__ == "__main__":
         a_long_listing_of_varying_chunks_reads_their_headers,
         listing_the_attributes_of_damaged_chunks_reads_nothing,
         labels_and_lists_of_rights_are_not_looked_for,
-        without_xattrs_the_kernel_asks_once,
+        lists_of_rights_are_asked_for_once,
+    without_xattrs_the_kernel_asks_once,
         attributes_are_short,
         the_filesystem_is_full_and_read_only,
         access_says_what_open_would,
