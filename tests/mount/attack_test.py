@@ -340,14 +340,26 @@ def worst_beside_good(mount, board, made, content):
     slowest = max(times)
     print(f"# beside the worst: slowest read {slowest:.3f} s of "
           f"{len(times)} passes; {[made[i] for i in worst[:10]]}")
-    # Given up in the midst of what they do: the daemon is to end all the
-    # same.
+    end_in_the_midst(mount, readers)
+    assert slowest < (1 if LARGE and not harness.SANITIZED else 10), slowest
+
+
+def end_in_the_midst(mount, readers):
+    """Readers are given up in all that they do: the daemon ends all the
+    same."""
+    memory_is_within(mount)
+    began = time.monotonic()
+    mount.process.send_signal(signal.SIGTERM)
     for pid in readers:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    mount.process.wait(20)
+    took = time.monotonic() - began
+    print(f"# ended {took:.2f} s after SIGTERM")
     for pid in readers:
         assert harness.wait_until(lambda one=pid: gone_or_reaped(one), 20)
-    assert slowest < (1 if LARGE and not harness.SANITIZED else 10), slowest
+    # Two seconds is the aim where the machine is ours.
+    assert took < (2 if LARGE and not harness.SANITIZED else 10), took
 
 
 def gone_or_reaped(pid):
@@ -362,11 +374,6 @@ def damage_and_bombs_harm_nobody_else(work):
     with Mount(work, work + "/source", *OPTIONS) as mount:
         board = all_read_by_many(mount, made, content)
         worst_beside_good(mount, board, made, content)
-        memory_is_within(mount)
-        began = time.monotonic()
-        mount.process.send_signal(signal.SIGTERM)
-        mount.process.wait(20)
-        print(f"# ended {time.monotonic() - began:.2f} s after SIGTERM")
 
 
 if __name__ == "__main__":

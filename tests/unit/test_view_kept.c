@@ -47,7 +47,8 @@ static struct bfs_file *open_rows(struct frame_bytes *ret_bytes)
 	*ret_bytes = frames_build(&in);
 	assert_int_equal(bfs_source_memory(ret_bytes->p, ret_bytes->len, false,
 					   &source, NULL), BFS_OK);
-	assert_int_equal(bfs_container_open(source, NULL, NULL, &container,
+	assert_int_equal(bfs_container_open(source, NULL, NULL,
+					    NULL, &container,
 					    NULL), BFS_OK);
 	bfs_source_unref(source);
 	assert_int_equal(bfs_array_open(frames_engine, container, &array,
