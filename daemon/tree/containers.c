@@ -7,6 +7,8 @@
  */
 #include "tree/containers_priv.h"
 
+#include "invariant.h"
+
 #include <stdlib.h>
 
 /* Those used last stay open where memory is short: more than the one of a mount
@@ -24,6 +26,7 @@ static void unlink_idle(struct tree *tree, struct frame *frame)
 	else
 		tree->oldest = frame->newer;
 	frame->newer = frame->older = NULL;
+	INVARIANT(tree->n_idle > 0);
 	tree->n_idle--;
 }
 
@@ -44,6 +47,7 @@ static void collect(struct tree *tree, struct frame *frame,
 {
 	frame->older = *closing;
 	*closing = frame;
+	INVARIANT(tree->n_frames > 0);
 	tree->n_frames--;
 }
 
@@ -235,6 +239,7 @@ void tree_put_frame(struct tree *tree, struct frame *frame)
 	struct frame *closing = NULL;
 
 	pthread_mutex_lock(&tree->lock);
+	INVARIANT(frame->refs > 0);
 	if (--frame->refs == 0) {
 		if (frame->node) {
 			link_idle(tree, frame);

@@ -6,6 +6,7 @@
 #include "tree/leave.h"
 
 #include "tree/choice.h"
+#include "tree/paths.h"
 
 #include <errno.h>
 #include <stdio.h>

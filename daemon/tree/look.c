@@ -4,11 +4,12 @@
  */
 #include "tree/look.h"
 
-#include "tree/leave.h"
+#include "call.h"
 #include "log/log.h"
+#include "tree/leave.h"
+#include "tree/paths.h"
 #include "tree/reopen.h"
 #include "tree/source_rights.h"
-#include "call.h"
 
 #include <errno.h>
 #include <fcntl.h>

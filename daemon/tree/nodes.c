@@ -7,6 +7,7 @@
  */
 #include "tree/nodes.h"
 
+#include "invariant.h"
 #include "tree/containers_priv.h"
 #include "tree/keepname.h"
 
@@ -278,6 +279,7 @@ static struct node *let_go(struct tree *tree, struct node *node,
 	tree->name_len -= strlen(node->name);
 	free_node(node);
 	tell_memory(tree);
+	INVARIANT(parent->refs > 0);
 	parent->refs--;
 	return parent;
 }
@@ -375,6 +377,7 @@ void tree_put(struct tree *tree, struct node *node)
 	struct frame *closing;
 
 	pthread_mutex_lock(&tree->lock);
+	INVARIANT(node->refs > 0);
 	node->refs--;
 	closing = reap(tree, node);
 	pthread_mutex_unlock(&tree->lock);
@@ -392,6 +395,7 @@ void tree_opened(struct tree *tree, struct node *node)
 void tree_closed(struct tree *tree, struct node *node)
 {
 	pthread_mutex_lock(&tree->lock);
+	INVARIANT(node->n_opens > 0);
 	node->n_opens--;
 	pthread_mutex_unlock(&tree->lock);
 	tree_put(tree, node);
@@ -734,48 +738,4 @@ bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version)
 	entry->opened = version + 1;
 	pthread_mutex_unlock(&tree->lock);
 	return same;
-}
-
-/* Bytes of a node's path with its end; 0 for the root. */
-static size_t path_len(const struct node *node)
-{
-	size_t len = 0;
-
-	for (; node->parent; node = node->parent)
-		len += strlen(node->name) - node->suffix + 1;
-	return len;
-}
-
-static void write_path(const struct node *node, char *buf, size_t len)
-{
-	size_t pos = len ? len - 1 : 0, part;
-
-	buf[pos] = '\0';
-	for (; node->parent; node = node->parent) {
-		part = strlen(node->name) - node->suffix;
-		pos -= part;
-		memcpy(buf + pos, node->name, part);
-		if (pos > 0)
-			buf[--pos] = '/';
-	}
-}
-
-int tree_path(struct node *node, char *buf, size_t cap)
-{
-	size_t len = path_len(node);
-
-	if (len > cap)
-		return -ENAMETOOLONG;
-	write_path(node, buf, len);
-	return 0;
-}
-
-char *tree_long_path(struct node *node)
-{
-	size_t len = path_len(node);
-	char *path = malloc(len + 1);
-
-	if (path)
-		write_path(node, path, len);
-	return path;
 }

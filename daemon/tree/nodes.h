@@ -80,12 +80,6 @@ bool tree_holds(struct tree *tree, struct node *entry,
  * was opened last. */
 bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version);
 
-/* Path of a node below the source's root, "" for the root: through
- * containers too, by the names that they have in the source. 0 or
- * -ENAMETOOLONG. */
-int tree_path(struct node *node, char *buf, size_t cap);
-/* The same however long it is, to be freed; NULL on no memory. */
-char *tree_long_path(struct node *node);
 /* The inode's number to tell. number: of an entry, else 0. */
 uint64_t tree_ino(const struct src_stat *st, enum node_kind kind,
 		  uint64_t number);
