@@ -17,6 +17,7 @@
 #include "base/moment.h"
 #include "source/source.h"
 #include "view/dispatch.h"
+#include "view/facts.h"
 #include "view/kept.h"
 #include "view/xattr.h"
 

@@ -7,9 +7,9 @@
 #ifndef BFS_VIEW_FACTS_H
 #define BFS_VIEW_FACTS_H
 
-#include "chunk/plan.h"
-#include "container/container.h"
 #include "base/err.h"
+#include "container/container.h"
+#include "view/verdict.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,14 +18,6 @@
 #define BFS_FACT_NAME 24	/* bytes of a codec's or filter's name */
 
 struct bfs_file;
-
-/* The verdict, and the header that it was found with. */
-struct bfs_verdict {
-	enum bfs_status status;
-	struct bfs_diag why;		/* when status is not GOOD */
-	bool has_head;
-	struct bfs_chunk_head head;	/* of the first stored chunk */
-};
 
 struct bfs_filter_fact {
 	char name[BFS_FACT_NAME];

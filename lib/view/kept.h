@@ -11,7 +11,7 @@
 #ifndef BFS_VIEW_KEPT_H
 #define BFS_VIEW_KEPT_H
 
-#include "view/facts.h"
+#include "view/verdict.h"
 #include "view/view.h"
 
 #include <pthread.h>

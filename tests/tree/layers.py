@@ -37,8 +37,6 @@ KNOWN_CIRCLES = [
     {'lib/container/bcolz', 'lib/container/container', 'lib/container/index',
      'lib/container/kind', 'lib/container/metajson'},
     {'lib/container/bloscpack', 'lib/container/bloscpack_meta'},
-    {'lib/view/facts', 'lib/view/kept'},
-    {'lib/view/zarr/grid', 'lib/view/zarr/text', 'lib/view/zarr/zarr'},
 ]
 
 SIBLINGS = {('codec/', 'filter/'), ('filter/', 'codec/')}

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "support/frames.h"
 #include "view/dispatch.h"
+#include "view/facts.h"
 #include "view/kept.h"
 
 #include <pthread.h>

@@ -11,7 +11,7 @@
 #include "support/frames.h"
 #include "view/dispatch.h"
 #include "view/kept.h"
-#include "view/zarr/zarr.h"
+#include "view/zarr/grid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

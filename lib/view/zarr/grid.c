@@ -6,12 +6,13 @@
  * A checked container comes in. All products that go out fit: chunk_len is the
  * length of something that was checked, n_chunks is bounded.
  */
+#include "view/zarr/grid.h"
+
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "view/kept.h"
 #include "view/payload.h"
 #include "view/zarr/types.h"
-#include "view/zarr/zarr.h"
 
 /* Bytes of a chunk of a joined array; more only where one item has more. */
 #define MIN_CHUNK (UINT64_C(64) << 10)

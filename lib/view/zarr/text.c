@@ -8,9 +8,12 @@
  * item of that value for a missing one; no chunk is left out, so that it is
  * never needed.
  */
+#include "view/zarr/text.h"
+
+#include "text/json.h"
 #include "view/kept.h"
+#include "view/zarr/grid.h"
 #include "view/zarr/types.h"
-#include "view/zarr/zarr.h"
 
 #include <stdio.h>
 #include <string.h>

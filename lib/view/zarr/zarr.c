@@ -12,7 +12,8 @@
 #include "view/chunkfacts.h"
 #include "view/parts.h"
 #include "view/payload.h"
-#include "view/zarr/zarr.h"
+#include "view/zarr/grid.h"
+#include "view/zarr/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

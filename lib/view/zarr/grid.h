@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zarr.h - an opened array as a Zarr array: its grid of chunks, and what its
- * metadata files say. For view/ alone.
+ * grid.h - an opened array as a Zarr array: its grid of chunks, and where their
+ * bytes lie. For view/zarr/ alone.
  *
  * The chunks of a tiled array are the chunks of the grid. An array whose
  * chunks are joined is cut anew, into runs of bytes that lie together.
  */
-#ifndef BFS_VIEW_ZARR_ZARR_H
-#define BFS_VIEW_ZARR_ZARR_H
+#ifndef BFS_VIEW_ZARR_GRID_H
+#define BFS_VIEW_ZARR_GRID_H
 
 #include "text/dtype.h"
 #include "view/view.h"
@@ -41,7 +41,7 @@ struct bfs_zarr {
 const struct bfs_zarr *bfs_zarr_get(struct bfs_file *file);
 void bfs_zarr_free(struct bfs_zarr *zarr);
 
-/* Works it out (zarr/grid.c); UNSUPPORTED where there can be none. */
+/* Works it out; UNSUPPORTED where there can be none. */
 enum bfs_err bfs_zarr_new(const struct bfs_file *file,
 			  struct bfs_zarr **ret_zarr,
 			  struct bfs_diag *diag) BFS_MUST_CHECK;
@@ -50,20 +50,5 @@ enum bfs_err bfs_zarr_new(const struct bfs_file *file,
  * *ret_len of them, and padding up to chunk_len. */
 void bfs_zarr_place(const struct bfs_zarr *zarr, uint64_t n,
 		    uint64_t *ret_off, uint64_t *ret_len);
-
-/* The texts of metadata files (zarr/text.c). A group holds the array as
- * `data`. */
-enum bfs_zarr_text {
-	BFS_ZARR_ARRAY2,	/* .zarray */
-	BFS_ZARR_MEMBER2,	/* .zarray of the array in a group */
-	BFS_ZARR_ATTRS2,	/* .zattrs */
-	BFS_ZARR_ARRAY3,	/* zarr.json */
-	BFS_ZARR_ALL2,		/* .zmetadata of a group */
-	BFS_ZARR_GROUP3,	/* zarr.json of a group */
-	BFS_ZARR_N_TEXTS
-};
-enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
-			   const char **ret_text, size_t *ret_len,
-			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif
