@@ -9,9 +9,17 @@
 #include "bloscfs.h"
 
 /* The calling thread's from now on; NULL: none. It stays the caller's. */
-void call_use(const struct bloscfs_call *call);
+void call_use(struct bloscfs_call *call);
 /* Whether what this thread was told by the library for its request does not
  * count: it was stopped, and must not be answered. */
 bool call_is_void(void);
+
+/* For a source that waits for a server: whether this thread may. If not, what
+ * it is at is void from now on, and to be begun anew where it may. */
+bool call_may_wait(void);
+/* Whether it may, from now on. Threads without a context always may. */
+void call_let_wait(bool may);
+/* Whether it was left since then because it may not. */
+bool call_must_wait(void);
 
 #endif

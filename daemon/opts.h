@@ -56,6 +56,11 @@ struct opts {
 	uint64_t idle_timeout;	/* seconds; 0: never */
 	int notify_fd;		/* -1: none */
 
+	double connect_timeout, read_timeout;	/* seconds */
+	char *ca_file;
+	char *catalog;
+	bool no_sign;
+
 	char *fsname;
 	bool allow_other, allow_root, auto_unmount;
 	char *fuse;		/* libfuse's own options, comma between */

@@ -77,6 +77,14 @@ static const struct family plain[] = {
 	  GAUGE, AT(frames_idle) },
 	{ "bloscfs_nodes", NULL,
 	  "Names that the kernel remembers.", GAUGE, AT(nodes) },
+	{ "bloscfs_server_failures", NULL,
+	  "Requests to servers that gave no bytes.",
+	  COUNTER, AT(net.n_failed) },
+	{ "bloscfs_server_retries", NULL,
+	  "Requests to servers that were made again.",
+	  COUNTER, AT(net_retries) },
+	{ "bloscfs_server_bytes", "bytes",
+	  "Bytes that servers sent.", COUNTER, AT(net.bytes) },
 	{ "bloscfs_start_time_seconds", "seconds",
 	  "When the mount was made, since 1970.", GAUGE, AT(started) },
 };
@@ -160,6 +168,27 @@ static void write_decode_time(FILE *out, uint64_t ns)
 		(unsigned long long)(ns % 1000000000));
 }
 
+static void write_latency(FILE *out, const struct transport_counts *net)
+{
+	static const char *const name = "bloscfs_server_request_seconds";
+	uint64_t sum = 0;
+
+	write_head(out, name, "histogram", "seconds",
+		   "How long requests to servers took.");
+	for (unsigned i = 0; i < TRANSPORT_N_TOOK; i++) {
+		sum += net->took[i];
+		if (i + 1 < TRANSPORT_N_TOOK)
+			fprintf(out, "%s_bucket{le=\"%u.%03u\"} %llu\n", name,
+				(1u << i) / 1000, (1u << i) % 1000,
+				(unsigned long long)sum);
+	}
+	fprintf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_count %llu\n"
+		"%s_sum %llu.%03llu\n", name, (unsigned long long)sum, name,
+		(unsigned long long)sum, name,
+		(unsigned long long)(net->took_ms / 1000),
+		(unsigned long long)(net->took_ms % 1000));
+}
+
 void metrics_write(FILE *out, const struct metrics *metrics)
 {
 	write_head(out, "bloscfs_build", "info", NULL,
@@ -172,5 +201,6 @@ void metrics_write(FILE *out, const struct metrics *metrics)
 	write_decode_time(out, metrics->stats.decode_ns);
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		write_plain(out, metrics, &plain[i]);
+	write_latency(out, &metrics->net);
 	fputs("# EOF\n", out);
 }

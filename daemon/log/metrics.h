@@ -9,6 +9,7 @@
 #include "log/counters.h"
 #include "log/faults.h"
 #include "log/workcounts.h"
+#include "remote/transport.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@ struct metrics {
 	struct fault_counts faults;
 	struct bloscfs_stats stats;
 	struct work_counts work;
+	struct transport_counts net;
+	uint64_t net_retries;
 	uint64_t frames_open;	/* containers */
 	uint64_t frames_idle;	/* of these: nobody uses them now */
 	uint64_t nodes;		/* names that the kernel remembers */

@@ -12,6 +12,7 @@
 #include "mount/start.h"
 
 #include "log/log.h"
+#include "tree/far.h"
 #include "tree/look.h"
 #include "mount/mount.h"
 #include "mount/serve.h"
@@ -34,6 +35,7 @@
 #define THREAD_MEMORY (32 << 10)	/* buffers of one thread */
 #define MAX_IDLE_FRAMES 256
 #define MAX_DIRS 1024
+#define FAR_THREADS 32	/* that wait for a server, most of the time */
 #define OWN_FILES 12	/* the device, the source, the log, signals ... */
 #define WORKER_FILES 4	/* that one request opens at most */
 #define DEFAULT_TIMEOUT 5
@@ -80,10 +82,13 @@ static size_t share_descriptors(struct daemon *daemon)
 static enum exit_code make_library(struct daemon *daemon)
 {
 	const struct opts *opts = daemon->opts;
+	bool far = far_is(opts, opts->words[0]);
 	struct bloscfs_options options = {
 		.size = sizeof(options), .cache_size = opts->cache_size,
 		.max_memory = opts->max_memory,
-		.threads = (unsigned)opts->threads, .views = opts->views,
+		.threads = opts->threads || !far ? (unsigned)opts->threads :
+						   FAR_THREADS,
+		.views = opts->views,
 	};
 	struct bloscfs_diag why = { .chunk = -1 };
 	enum bloscfs_err err = bloscfs_new(&options, &daemon->fs, &why);
@@ -97,10 +102,33 @@ static enum exit_code make_library(struct daemon *daemon)
 	return EXIT_OK;
 }
 
+static enum exit_code open_far(struct daemon *daemon, const char *source)
+{
+	const struct opts *opts = daemon->opts;
+	const char *name;
+	char error[512];
+
+	if (opts->keep || opts->offset || opts->length)
+		return fail(EXIT_USAGE, "keep, offset and length are for "
+			    "files of this machine; leave them out");
+	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
+		return fail(EXIT_SOURCE, "%s", error);
+	daemon->src.choice = &opts->choice;
+	name = shelf_single(far_shelf(daemon->src.far));
+	if (!name)
+		return EXIT_OK;
+	daemon->src.file = strdup(name);
+	return daemon->src.file ? EXIT_OK :
+	       fail(EXIT_FAILED, "no memory to start; free some");
+}
+
 static enum exit_code open_source(struct daemon *daemon, const char *source)
 {
-	int status = src_open(&daemon->src, source);
+	int status;
 
+	if (far_is(daemon->opts, source))
+		return open_far(daemon, source);
+	status = src_open(&daemon->src, source);
 	if (status == -ENOENT)
 		return fail(EXIT_SOURCE, "'%s' does not exist; give a "
 			    "directory or a container file", source);
@@ -189,6 +217,8 @@ static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 	daemon->src.choice = &daemon->opts->choice;
 	if (!daemon->src.file) {
 		status = src_look(&daemon->src, -1, "", NULL, &st);
+		if (!status && daemon->src.far)
+			return open_tree(daemon, max_idle, &st);
 		if (!status)
 			status = src_kind(&daemon->src, -1, "", &st, &kind);
 		if (!status && kind != SRC_FRAME)
@@ -279,6 +309,8 @@ static enum exit_code prepare(struct daemon *daemon)
 	else
 		daemon->timeout = opts->immutable ? IMMUTABLE_TIMEOUT :
 						    DEFAULT_TIMEOUT;
+	if (daemon->src.far)
+		far_set_fresh(daemon->src.far, daemon->timeout);
 	daemon->src.parts_ns = daemon->timeout < 1 ?
 			       (int64_t)(daemon->timeout * 1e9) : 1000000000;
 	return code;
@@ -428,7 +460,13 @@ enum exit_code start_mount(const struct opts *opts)
 	char *real = NULL;
 	enum exit_code code = prepare(&daemon);
 
-	if (!code && source[0] != '/') {
+	if (!code && daemon.src.far) {
+		/* What may follow is a secret that lets its bearer in. */
+		real = strndup(source, strcspn(source, "?"));
+		source = real ? real : "";
+		/* What was opened until now is no part of the child. */
+		far_rest(daemon.src.far);
+	} else if (!code && source[0] != '/') {
 		real = realpath(source, NULL);
 		source = real ? real : source;
 	}

@@ -10,6 +10,7 @@
 #include "log/faults.h"
 #include "check/info.h"
 #include "log/metrics.h"
+#include "tree/far.h"
 #include "ops/work.h"
 
 #include <errno.h>
@@ -34,6 +35,9 @@ static void write_stats(struct daemon *daemon, FILE *out)
 	work_count(daemon, &metrics.work);
 	tree_count(&daemon->tree, &metrics.nodes, &metrics.frames_open,
 		   &metrics.frames_idle);
+	if (daemon->src.far)
+		shelf_count(far_shelf(daemon->src.far), &metrics.net,
+			    &metrics.net_retries);
 	metrics_write(out, &metrics);
 }
 

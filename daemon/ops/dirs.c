@@ -10,6 +10,7 @@
 
 #include "ops/control.h"
 #include "ops/handle.h"
+#include "tree/far.h"
 #include "tree/keep.h"
 #include "tree/look.h"
 #include "tree/places.h"
@@ -70,6 +71,10 @@ static int open_source_dir(struct daemon *daemon, struct node *node,
 		return look_again(daemon, node, &st);
 	if (status)
 		return status;
+	if (daemon->src.far) {
+		handle->is_source_dir = true;
+		return look_again(daemon, node, &st);
+	}
 	fd = src_at(&daemon->src, -1, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return look_as_stale(fd);
@@ -175,7 +180,7 @@ static void add_dots(struct daemon *daemon, struct listing *list,
 static void add_found(struct daemon *daemon, struct listing *list,
 		      const struct handle *handle, const char *name,
 		      int status, enum node_kind kind,
-		      const struct src_stat *st, off_t next)
+		      const struct src_stat *st, off_t next, bool told)
 {
 	struct fuse_entry_param param = { 0 };
 	uint64_t id = 0, ino = 0;
@@ -185,7 +190,7 @@ static void add_found(struct daemon *daemon, struct listing *list,
 		reply_list_add(list, name, &param, next);
 		return;
 	}
-	if (list->link &&
+	if (list->link && told &&
 	    tree_enter_source(&daemon->tree, handle->node, name, kind, st,
 			      &id, &ino) == 0)
 		reply_param(daemon, id, &param);
@@ -206,7 +211,7 @@ static void add_source_entry(struct daemon *daemon, struct listing *list,
 
 	if (status != -ENOENT && !call_is_void())
 		add_found(daemon, list, handle, name, status, kind, &st,
-			  next);
+			  next, true);
 }
 
 /* Entry and directory beside it; off is 2n, or 2n + 1 for that alone. False
@@ -228,13 +233,13 @@ static bool add_pair(struct daemon *daemon, struct listing *list,
 		return false;
 	if (status != -ENOENT && !(off & 1))
 		add_found(daemon, list, handle, name, status, kind, &st,
-			  beside == -ENOENT ? next : next - 1);
+			  beside == -ENOENT ? next : next - 1, true);
 	if (beside == -ENOENT)
 		return true;
 	if (!reply_list_fits(list, dir))
 		return false;
 	add_found(daemon, list, handle, dir, beside, NODE_FRAME, &dir_st,
-		  next);
+		  next, true);
 	return true;
 }
 
@@ -371,6 +376,42 @@ static int list_source(struct daemon *daemon, struct listing *list,
 	}
 }
 
+/* Offsets as in a container's directory. 0 or -errno. */
+static int list_far(struct daemon *daemon, struct listing *list,
+		    const struct handle *handle, off_t off)
+{
+	static const char *const dots[] = { ".", ".." };
+	LOOK_PATH path = NULL;
+	char name[NAME_MAX + 1];
+	enum src_kind kind;
+	struct src_stat st;
+	int status = look_path(daemon, handle->node, &path);
+
+	for (; !status && off < 2; off++) {
+		if (!reply_list_fits(list, dots[off]))
+			return 0;
+		add_dots(daemon, list, handle->node, dots[off], off + 1);
+	}
+	while (!status) {
+		status = far_list(daemon->src.far, daemon->src.choice, path,
+				  (uint64_t)off - 2, name, &kind, &st);
+		if (status == -ENOENT)
+			return 0;
+		if (status < 0 || call_is_void())
+			break;
+		if (!reply_list_fits(list, name))
+			return 0;
+		off++;
+		if (src_hides(name) || tree_is_control(handle->node, name))
+			continue;
+		/* Who wants more of what is not known yet looks it up. */
+		add_found(daemon, list, handle, name, 0, look_kind(kind),
+			  &st, off, status == 0);
+		status = 0;
+	}
+	return list->len ? 0 : status;
+}
+
 /* A name, a number and a type are all that a plain listing tells. */
 static void add_plain_entry(struct listing *list, const struct handle *handle,
 			    const char *name, const struct entry *entry,
@@ -497,7 +538,10 @@ static bool run_list(struct daemon *daemon, struct task *task)
 		list_nested(daemon, &list, handle, off);
 	} else if (!status) {
 		pthread_mutex_lock(&handle->lock);
-		status = daemon->opts->keep ?
+		status = daemon->src.far ?
+			 (off < 0 ? -EINVAL :
+				    list_far(daemon, &list, handle, off)) :
+			 daemon->opts->keep ?
 			 list_kept(daemon, &list, handle, off) :
 			 list_source(daemon, &list, handle, off);
 		let_go_if_scarce(daemon, handle);

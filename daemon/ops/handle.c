@@ -4,6 +4,7 @@
  */
 #include "ops/handle.h"
 
+#include "remote/shelf.h"
 #include "tree/look.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 	if (handle->frame)
 		tree_put_frame(&daemon->tree, handle->frame);
 	bloscfs_fd_free(handle->file);
+	shelf_give(handle->lent);
 	handle_close_dir(daemon, handle);
 	free(handle->places);
 	pthread_mutex_destroy(&handle->lock);

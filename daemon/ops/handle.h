@@ -17,6 +17,8 @@ struct handle {
 	struct node *node;
 	struct frame *frame;	/* of what lies in a container; or NULL */
 	struct bloscfs_fd *file;	/* of a plain file; or NULL */
+	struct lent *lent;	/* of a plain file on a server; or NULL */
+	uint64_t lent_size;
 	bool is_source_dir;
 	DIR *dir;		/* of a source's directory; NULL: let go */
 	dev_t dir_dev;		/* which directory that is */

@@ -123,11 +123,17 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 		status = -ENOENT;
 	if (status)
 		return status;
-	dir_fd = src_at(&daemon->src, -1, path, O_PATH | O_DIRECTORY);
-	if (dir_fd < 0)
-		return look_as_stale(dir_fd);
-	status = keep_lookup(daemon, parent, dir_fd, name, &kind, &st);
-	close(dir_fd);
+	if (daemon->src.far) {
+		status = look_far(daemon, parent, name, &kind, &st);
+	} else {
+		dir_fd = src_at(&daemon->src, -1, path,
+				O_PATH | O_DIRECTORY);
+		if (dir_fd < 0)
+			return look_as_stale(dir_fd);
+		status = keep_lookup(daemon, parent, dir_fd, name, &kind,
+				     &st);
+		close(dir_fd);
+	}
 	if (status == -ENOENT)
 		tree_drop(&daemon->tree, parent, name);
 	if (!status)
@@ -528,7 +534,7 @@ static bool run_read(struct daemon *daemon, struct task *task)
 	else if (handle->node->kind == NODE_CONTROL)
 		control_read(req, handle->node, task->len, task->off);
 	else
-		plain_read(req, daemon, handle, task->len, task->off);
+		done = plain_read(req, daemon, handle, task->len, task->off);
 	handle_put(daemon, handle);
 	return done;
 }
@@ -550,7 +556,7 @@ static int ask_source(struct daemon *daemon, struct node *node, int mask)
 	LOOK_PATH path = NULL;
 	int fd, status = look_path(daemon, tree_container(node), &path);
 
-	if (status)
+	if (status || daemon->src.far)
 		return status;
 	fd = src_at(&daemon->src, -1, path, O_PATH);
 	if (fd < 0)
@@ -609,7 +615,9 @@ static void op_statfs(fuse_req_t req, fuse_ino_t id)
 	struct statvfs st;
 
 	(void)id;
-	if (fstatvfs(daemon_of(req)->src.root_fd, &st) < 0) {
+	if (daemon_of(req)->src.far) {
+		st = (struct statvfs){ .f_bsize = 4096, .f_frsize = 4096 };
+	} else if (fstatvfs(daemon_of(req)->src.root_fd, &st) < 0) {
 		fuse_reply_err(req, errno);
 		return;
 	}

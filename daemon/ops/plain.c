@@ -5,12 +5,29 @@
 #include "ops/plain.h"
 
 #include "log/counters.h"
+#include "tree/far.h"
 #include "tree/look.h"
 #include "tree/reopen.h"
 #include "ops/reply.h"
+#include "ops/work.h"
 
 #include <errno.h>
 #include <unistd.h>
+
+static int open_far(struct daemon *daemon, struct node *node,
+		    const char *path, struct handle *handle,
+		    struct fuse_file_info *fi)
+{
+	struct src_stat opened;
+	int status = far_take(daemon->src.far, path, &handle->lent, &opened);
+
+	if (status)
+		return look_as_stale(status);
+	handle->lent_size = opened.size;
+	tree_update(&daemon->tree, node, &opened);
+	fi->keep_cache = tree_note_open(&daemon->tree, node, &opened);
+	return 0;
+}
 
 /* The kernel's pages are good as long as the file is the one they came
  * from. */
@@ -26,6 +43,8 @@ int plain_open(struct daemon *daemon, struct node *node,
 		status = look_path(daemon, node, &path);
 	if (status)
 		return status;
+	if (daemon->src.far)
+		return open_far(daemon, node, path, handle, fi);
 	fd = src_open_file(&daemon->src, -1, path, &opened);
 	if (fd < 0)
 		return look_as_stale(fd);
@@ -44,7 +63,31 @@ int plain_open(struct daemon *daemon, struct node *node,
 	return 0;
 }
 
-void plain_read(fuse_req_t req, struct daemon *daemon,
+static bool read_far(fuse_req_t req, struct daemon *daemon,
+		     const struct handle *handle, char *buf, size_t len,
+		     off_t off)
+{
+	LOOK_PATH path = NULL;
+	int status = look_path(daemon, handle->node, &path);
+
+	if ((uint64_t)off >= handle->lent_size)
+		len = 0;
+	else if (len > handle->lent_size - (uint64_t)off)
+		len = handle->lent_size - (uint64_t)off;
+	if (!status && len)
+		status = far_read(handle->lent, path, buf, len, off);
+	if (call_is_void())
+		return false;
+	if (status) {
+		fuse_reply_err(req, -status);
+		return true;
+	}
+	counters_served(SERVED_PLAIN, len);
+	fuse_reply_buf(req, buf, len);
+	return true;
+}
+
+bool plain_read(fuse_req_t req, struct daemon *daemon,
 		const struct handle *handle, size_t len, off_t off)
 {
 	int error, fd;
@@ -54,12 +97,14 @@ void plain_read(fuse_req_t req, struct daemon *daemon,
 
 	if (!buf) {
 		fuse_reply_err(req, ENOMEM);
-		return;
+		return true;
 	}
+	if (handle->lent)
+		return read_far(req, daemon, handle, buf, len, off);
 	fd = bloscfs_fd_take(handle->file);
 	if (fd < 0) {
 		fuse_reply_err(req, -fd);
-		return;
+		return true;
 	}
 	while (done < len && got > 0) {
 		got = pread(fd, buf + done, len - done, off + (off_t)done);
@@ -73,8 +118,9 @@ void plain_read(fuse_req_t req, struct daemon *daemon,
 	if (got >= 0) {
 		counters_served(SERVED_PLAIN, done);
 		fuse_reply_buf(req, buf, done);
-		return;
+		return true;
 	}
 	look_tell_error(daemon, handle->node, "read", error);
 	fuse_reply_err(req, error);
+	return true;
 }

@@ -10,8 +10,8 @@
 /* Gives the handle its file, which is read from then on. 0 or -errno. */
 int plain_open(struct daemon *daemon, struct node *node,
 	       struct handle *handle, struct fuse_file_info *fi);
-/* Answers the request. */
-void plain_read(fuse_req_t req, struct daemon *daemon,
+/* Answers the request. False: it is void (call_is_void), and not answered. */
+bool plain_read(fuse_req_t req, struct daemon *daemon,
 		const struct handle *handle, size_t len, off_t off);
 
 #endif

@@ -20,6 +20,10 @@ static void seek_whole(fuse_req_t req, const struct handle *handle, off_t off,
 
 	if (handle->node->kind == NODE_CONTROL) {
 		to = control_seek(handle->node, off, whence == SEEK_HOLE);
+	} else if (handle->lent) {
+		/* All data, and a hole at the end. */
+		to = off < 0 || (uint64_t)off >= handle->lent_size ? -ENXIO :
+		     whence == SEEK_DATA ? off : (off_t)handle->lent_size;
 	} else {
 		fd = bloscfs_fd_take(handle->file);
 		to = fd < 0 ? fd : lseek(fd, off, whence);

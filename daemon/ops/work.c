@@ -33,7 +33,8 @@
 /* What one worker may do for a request that has a permit. */
 #define QUICK_LEN (8u << 20)
 #define QUICK_MS 20
-#define MAX_SLOW 16
+#define MAX_SLOW 32
+#define MAX_COMPUTING 16	/* of these, without a server to wait for */
 /* Lower than that of who answers with what is there. */
 #define SLOW_NICE 5
 
@@ -91,6 +92,7 @@ static bool run_within(struct daemon *daemon, struct task *task,
 {
 	bool done;
 
+	call_let_wait(false);
 	bloscfs_call_start(my_call, limits);
 	done = task->run(daemon, task);
 	bloscfs_call_end(my_call);
@@ -350,8 +352,8 @@ static void do_quick(struct daemon *daemon, struct task *task,
 	uint64_t start = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (!run_within(daemon, task, &quick))
-		(void)park(daemon, task, bloscfs_call_would_wait(my_call) ?
-					 PATIENT : SLOW);
+		(void)park(daemon, task, !call_must_wait() &&
+			   bloscfs_call_would_wait(my_call) ? PATIENT : SLOW);
 	pthread_mutex_lock(&work->lock);
 	add_cost(work, container, now_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 	pthread_mutex_unlock(&work->lock);
@@ -381,6 +383,10 @@ void work_do(struct daemon *daemon, struct task *task)
 	if (run_within(daemon, task, task->decodes ? &glance_bytes :
 						     &glance_names))
 		return;
+	if (call_must_wait()) {
+		(void)park(daemon, task, SLOW);
+		return;
+	}
 	pthread_mutex_lock(&work->lock);
 	permitted = take_permit(work);
 	pthread_mutex_unlock(&work->lock);
@@ -429,12 +435,14 @@ static void run_parked(struct daemon *daemon, struct parked *p)
 	if (p->cancelled)
 		bloscfs_call_cancel(my_call);
 	p->call = my_call;
+	call_let_wait(stage == SLOW);
 	pthread_mutex_unlock(&work->lock);
 	if (stage == PATIENT)
 		tree_shed_idle(&daemon->tree);
 	done = p->task.run(daemon, &p->task);
 	bloscfs_call_end(my_call);
-	if (!done && (stage == SLOW || was_cancelled())) {
+	if (!done && (stage == SLOW ||
+		      (was_cancelled() && !call_must_wait()))) {
 		answer_stopped(daemon, &p->task);
 		done = true;
 	}
@@ -512,9 +520,10 @@ static bool start_thread(struct daemon *daemon, void *(*run)(void *arg))
 int work_start(struct daemon *daemon)
 {
 	struct work *work = calloc(1, sizeof(*work));
+	unsigned most = daemon->src.far ? MAX_SLOW : MAX_COMPUTING;
 	unsigned n = daemon->n_threads < 2 ? 2 :
-		     daemon->n_threads < MAX_SLOW ?
-			(unsigned)daemon->n_threads : MAX_SLOW;
+		     daemon->n_threads < most ?
+			(unsigned)daemon->n_threads : most;
 
 	if (!work)
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "log/log.h"
+#include "tree/far.h"
 #include "tree/leave.h"
 #include "tree/paths.h"
 #include "tree/reopen.h"
@@ -263,6 +264,35 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 	return 0;
 }
 
+int look_far(struct daemon *daemon, struct node *parent, const char *name,
+	     enum node_kind *ret_kind, struct src_stat *ret_st)
+{
+	LOOK_PATH folder = NULL;
+	LOOK_PATH path = NULL;
+	struct src_stat st;
+	int status = look_path(daemon, parent, &folder);
+
+	if (status)
+		return status;
+	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	status = src_hides(name) ? -ENOENT :
+				   far_look(daemon->src.far, path, &st);
+	if (status)
+		return status;
+	*ret_kind = node_kind_of(far_kind(daemon->src.far, daemon->src.choice,
+					  path, &st));
+	*ret_st = st;
+	return 0;
+}
+
+enum node_kind look_kind(enum src_kind kind)
+{
+	return node_kind_of(kind);
+}
+
 int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	    const char *name, enum node_kind *ret_kind,
 	    struct src_stat *ret_st)
@@ -440,9 +470,13 @@ static int open_once(struct daemon *daemon, const char *path,
 		     struct opened *opened, struct bloscfs_diag *why)
 {
 	int64_t start = src_now();
-	int status = src_stat(&daemon->src, -1, path, &opened->st);
+	int status;
 
 	*why = (struct bloscfs_diag){ .chunk = -1 };
+	if (daemon->src.far)
+		return far_open_container(daemon->src.far, daemon->fs, path,
+					  &opened->st, &opened->file, why);
+	status = src_stat(&daemon->src, -1, path, &opened->st);
 	if (status)
 		return status;
 	status = S_ISDIR(opened->st.mode) ?
@@ -477,7 +511,7 @@ int look_open(struct daemon *daemon, const char *path,
 	int status, tries = 0;
 
 	for (;;) {
-		if (!daemon->opts->immutable)
+		if (!daemon->opts->immutable && !daemon->src.far)
 			let_write(daemon, path);
 		status = open_once(daemon, path, &opened, why);
 		if (status || ++tries == WRITER_TRIES ||
@@ -485,8 +519,8 @@ int look_open(struct daemon *daemon, const char *path,
 			break;
 		bloscfs_close(opened.file);
 	}
-	if (!status && src_now() - opened.st.mtime_sec * 1000000000 <
-		       GROWING_NS)
+	if (!status && !daemon->src.far &&
+	    src_now() - opened.st.mtime_sec * 1000000000 < GROWING_NS)
 		bloscfs_remember(opened.file);
 	if (!status)
 		*ret_opened = opened;
@@ -527,7 +561,9 @@ static int open_frame(struct daemon *daemon, struct node *node,
 		return status;
 	if (status && why.err == BLOSCFS_OK) {
 		status = look_as_stale(status);
-		if (status != -ESTALE && status != -EACCES)
+		/* What is on a server was told with its reason. */
+		if (!daemon->src.far && status != -ESTALE &&
+		    status != -EACCES)
 			look_tell_error(daemon, node, "open", -status);
 		return status;
 	}

@@ -34,6 +34,10 @@ int look_again(struct daemon *daemon, struct node *node,
 int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	    const char *name, enum node_kind *ret_kind,
 	    struct src_stat *ret_st);
+/* The same where SOURCE is on a server. */
+int look_far(struct daemon *daemon, struct node *parent, const char *name,
+	     enum node_kind *ret_kind, struct src_stat *ret_st);
+enum node_kind look_kind(enum src_kind kind);
 /* The container that an entry is, for a directory of another name beside it
  * (keep.h); -ENOENT where it is none. */
 int look_beside(struct daemon *daemon, struct node *parent, int dir_fd,

@@ -7,6 +7,7 @@
 
 #include "bloscfs.h"
 #include "tree/choice.h"
+#include "tree/far.h"
 #include "tree/nested.h"
 
 #include <errno.h>
@@ -319,8 +320,11 @@ int src_stat(const struct src *src, int base, const char *path,
 	     struct src_stat *ret_stat)
 {
 	const char *name;
-	int parent = src_parent(src, base, path, &name), status;
+	int parent, status;
 
+	if (src->far)
+		return far_look(src->far, path, ret_stat);
+	parent = src_parent(src, base, path, &name);
 	if (parent < 0)
 		return parent;
 	status = stat_at(src, parent, name, ret_stat);
@@ -428,6 +432,10 @@ enum src_kind src_plain_kind(const struct src_stat *stat)
 int src_kind(const struct src *src, int base, const char *path,
 	     const struct src_stat *stat, enum src_kind *ret_kind)
 {
+	if (src->far) {
+		*ret_kind = far_kind(src->far, src->choice, path, stat);
+		return 0;
+	}
 	if (S_ISREG(stat->mode) ||
 	    (S_ISDIR(stat->mode) && stat->index_mode))
 		return look_inside(src, base, path, S_ISDIR(stat->mode),
@@ -551,6 +559,7 @@ void src_close(struct src *src)
 {
 	if (src->root_fd >= 0)
 		close(src->root_fd);
+	far_close(src->far);
 	free(src->file);
 	*src = (struct src){ .root_fd = -1 };
 }

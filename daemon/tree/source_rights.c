@@ -9,6 +9,7 @@
 #include "tree/source_rights.h"
 
 #include "bloscfs.h"
+#include "tree/far.h"
 #include "tree/nested.h"
 
 #include <dirent.h>
@@ -371,8 +372,11 @@ int src_look(const struct src *src, int base, const char *path,
 	struct src_stat st;
 	struct rights rights;
 	const char *name;
-	int parent = src_parent(src, base, path, &name), status, fd;
+	int parent, status, fd;
 
+	if (src->far)
+		return far_look(src->far, path, ret_stat);
+	parent = src_parent(src, base, path, &name);
 	if (parent < 0)
 		return parent;
 	status = src_stat(src, parent, name, &st);

@@ -3,7 +3,7 @@
 # system: one compiler call with the libraries' flags.
 . "$(dirname "$0")/tap.sh"
 
-packages='fuse3 liblz4 libzstd zlib libcrypto'
+packages='fuse3 liblz4 libzstd zlib libcrypto libcurl expat'
 if pkg-config --exists msgpack-c; then
 	packages="$packages msgpack-c"
 else

@@ -2,7 +2,7 @@
 # headers.sh - every header compiles alone, with each compiler found.
 . "$(dirname "$0")/tap.sh"
 
-packages=$(pkg-config --cflags fuse3 liblz4 libzstd zlib libcrypto)
+packages=$(pkg-config --cflags fuse3 liblz4 libzstd zlib libcrypto libcurl expat)
 
 compile()
 {

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ask.c - requests, pauses between them, and answers held against identity.
+ */
+#include "remote/ask.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define FIRST_PAUSE_MS 100
+#define LONGEST_PAUSE_MS 5000
+#define SLICE_MS 50
+
+int64_t remote_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool remote_stopped(void *arg)
+{
+	const struct remote *remote = arg;
+
+	return remote->stopped && remote->stopped();
+}
+
+bool remote_may_wait(const struct remote *remote)
+{
+	return !remote->may_wait || remote->may_wait();
+}
+
+int remote_errno(const struct response *r, bool opened)
+{
+	switch (r->outcome) {
+	case REMOTE_OK:
+		return 0;
+	case REMOTE_ABSENT:
+		return opened ? -ESTALE : -ENOENT;
+	case REMOTE_CHANGED:
+	case REMOTE_BEYOND:
+		return -ESTALE;
+	case REMOTE_DENIED:
+		return -EACCES;
+	case REMOTE_STOPPED:
+		return -EINTR;
+	case REMOTE_REFUSED:
+	case REMOTE_BUSY:
+		break;
+	}
+	return -EIO;
+}
+
+/* Milliseconds before try number i; what many do at once is spread. */
+static uint64_t pause_before(unsigned i, const struct response *r)
+{
+	uint64_t pause = FIRST_PAUSE_MS, jitter;
+
+	while (i-- > 1 && pause < LONGEST_PAUSE_MS)
+		pause *= 2;
+	jitter = (uint64_t)remote_now_ms() * 2654435761u % (pause / 2 + 1);
+	pause += jitter;
+	return pause > r->retry_ms ? pause : r->retry_ms;
+}
+
+/* False where the thread's work is wanted no more. */
+static bool sleep_for(struct remote *remote, uint64_t ms)
+{
+	const struct timespec slice = { .tv_nsec = SLICE_MS * 1000000 };
+	int64_t end = remote_now_ms() + (int64_t)ms;
+
+	while (remote_now_ms() < end) {
+		if (remote_stopped(remote))
+			return false;
+		nanosleep(&slice, NULL);
+	}
+	return true;
+}
+
+void remote_ask(struct remote *remote, const struct request *request,
+		struct response *r)
+{
+	int64_t end = remote_now_ms() + (int64_t)remote->retry_ms;
+	uint64_t pause;
+
+	if (!remote_may_wait(remote)) {
+		*r = (struct response){ .outcome = REMOTE_STOPPED };
+		return;
+	}
+	for (unsigned i = 1;; i++) {
+		transport_ask(remote->transport, request, remote_stopped,
+			      remote, r);
+		if (r->outcome != REMOTE_BUSY)
+			return;
+		pause = pause_before(i, r);
+		if (remote_now_ms() + (int64_t)pause > end)
+			return;
+		atomic_fetch_add_explicit(&remote->n_retries, 1,
+					  memory_order_relaxed);
+		if (!sleep_for(remote, pause)) {
+			r->outcome = REMOTE_STOPPED;
+			return;
+		}
+	}
+}
+
+struct request object_request(const struct identity *o, uint64_t off,
+			      uint64_t len, void *buf)
+{
+	const char *tag = o->facts.tag;
+	bool weak = strncmp(tag, "W/", 2) == 0;
+
+	return (struct request){
+		.url = o->url, .s3 = o->s3,
+		.keys = o->s3 ? o->remote->keys : NULL,
+		.off = off, .len = len, .buf = buf,
+		.if_tag = *tag ? tag : NULL,
+		.if_date = *tag && !weak ? 0 : o->facts.modified,
+	};
+}
+
+bool object_fits(struct identity *o, struct response *r)
+{
+	if (r->outcome == REMOTE_OK &&
+	    (r->total != o->facts.size ||
+	     strcmp(r->tag, o->facts.tag) != 0 ||
+	     r->modified != o->facts.modified)) {
+		r->outcome = REMOTE_CHANGED;
+		strcpy(r->why, "it is another object by now");
+	}
+	if (r->outcome == REMOTE_CHANGED || r->outcome == REMOTE_ABSENT ||
+	    r->outcome == REMOTE_BEYOND)
+		atomic_store(&o->stale, true);
+	if (r->outcome == REMOTE_OK)
+		atomic_store_explicit(&o->checked_ms, remote_now_ms(),
+				      memory_order_relaxed);
+	return r->outcome == REMOTE_OK;
+}

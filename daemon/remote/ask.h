@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ask.h - requests for one very object, tried again while that makes sense.
+ */
+#ifndef BFS_DAEMON_REMOTE_ASK_H
+#define BFS_DAEMON_REMOTE_ASK_H
+
+#include "remote/transport.h"
+
+#include <stdatomic.h>
+
+/* What all objects of a mount share; set up before they are opened. Texts are
+ * borrowed. */
+struct remote {
+	struct transport *transport;
+	const struct keys *keys;	/* or NULL: nothing is signed */
+	uint64_t retry_ms;		/* a request is tried so long */
+	uint64_t fresh_ms;		/* an answer is believed so long */
+	/* Whether the calling thread may wait for the server: if not, calls
+	 * fail with EINTR where they would. NULL: always. */
+	bool (*may_wait)(void);
+	/* Whether the calling thread's work is wanted no more; or NULL. */
+	bool (*stopped)(void);
+	_Atomic uint64_t ahead;	/* bytes asked for ahead and not used, of all */
+	_Atomic uint64_t n_retries;
+};
+
+struct object_facts {
+	uint64_t size;
+	int64_t modified;	/* seconds since 1970; 0: not told */
+	char tag[REMOTE_TAG_CAP];
+};
+
+struct extent {
+	uint64_t off, len;
+};
+
+/* Which object is meant: what all its answers must tell. */
+struct identity {
+	struct remote *remote;
+	char *url;
+	bool s3;
+	struct object_facts facts;	/* as it was opened */
+	atomic_bool stale;		/* it is another by now */
+	_Atomic int64_t checked_ms;	/* when it was still the same */
+};
+
+int64_t remote_now_ms(void);
+bool remote_may_wait(const struct remote *remote);
+/* arg is a struct remote. */
+bool remote_stopped(void *arg);
+int remote_errno(const struct response *r, bool opened);
+/* Asks until there is an answer, or none is to be expected. */
+void remote_ask(struct remote *remote, const struct request *request,
+		struct response *r);
+
+/* The request for a range of this very object. */
+struct request object_request(const struct identity *o, uint64_t off,
+			      uint64_t len, void *buf);
+/* Whether an answer came and is of this very object. */
+bool object_fits(struct identity *o, struct response *r);
+
+#endif

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * exchange.c - a range asked for, and the answer held against it.
+ *
+ * A server may lie or err in each number that it sends: bytes are taken only
+ * where the answer's own headers say that they are those asked for, and
+ * never more of them.
+ */
+#include "remote/exchange.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_REDIRECTS 5
+#define MOST_ERROR_TEXT (64 << 10)
+#define MOST_RETRY_MS 60000
+#define SLOWEST 16384		/* bytes a second over a whole answer */
+
+static void refuse(struct exchange *x, enum outcome outcome,
+		   const char *why)
+{
+	x->response->outcome = outcome;
+	snprintf(x->response->why, sizeof(x->response->why), "%.*s",
+		 REMOTE_WHY_CAP - 1, why);
+}
+
+/* The value of a header called name, without blanks; NULL: it is another. */
+static const char *value_of(const char *line, size_t len, const char *name,
+			    size_t *ret_len)
+{
+	size_t n = strlen(name);
+
+	if (len <= n || line[n] != ':' || strncasecmp(line, name, n) != 0)
+		return NULL;
+	line += n + 1;
+	len -= n + 1;
+	while (len > 0 && isspace((unsigned char)*line)) {
+		line++;
+		len--;
+	}
+	while (len > 0 && isspace((unsigned char)line[len - 1]))
+		len--;
+	*ret_len = len;
+	return line;
+}
+
+/* "bytes FIRST-LAST/TOTAL": held against what was asked for. */
+static void take_range(struct exchange *x, const char *value, size_t len)
+{
+	const struct request *q = x->request;
+	struct response *r = x->response;
+	uint64_t first, last, total, want;
+	char text[96];
+	int end = 0;
+
+	if (len >= sizeof(text))
+		return;
+	memcpy(text, value, len);
+	text[len] = '\0';
+	if (sscanf(text, "bytes */%" SCNu64 "%n", &total, &end) == 1 &&
+	    !text[end]) {
+		r->total = total;
+		return;
+	}
+	if (sscanf(text, "bytes %" SCNu64 "-%" SCNu64 "/%" SCNu64 "%n",
+		   &first, &last, &total, &end) != 3 || text[end] ||
+	    last >= total || first > last)
+		return;
+	want = q->from_end && total < q->len ? total : q->len;
+	if (q->from_end ? last != total - 1 || last - first + 1 != want :
+			  first != q->off || last - first >= q->len)
+		return;
+	if (!q->from_end && last - first + 1 < q->len && last != total - 1)
+		return;
+	r->off = first;
+	r->len = last - first + 1;
+	r->total = total;
+	x->ranged = true;
+}
+
+static void take_retry(struct response *r, const char *value, size_t len)
+{
+	char text[64];
+	int64_t ms;
+
+	if (len >= sizeof(text))
+		return;
+	memcpy(text, value, len);
+	text[len] = '\0';
+	if (isdigit((unsigned char)*text))
+		ms = len > 6 ? MOST_RETRY_MS : (int64_t)atol(text) * 1000;
+	else
+		ms = (curl_getdate(text, NULL) - time(NULL)) * 1000;
+	if (ms > 0)
+		r->retry_ms = ms < MOST_RETRY_MS ? (uint64_t)ms :
+						   MOST_RETRY_MS;
+}
+
+/* The headers of each answer on the way, of redirects too: the last count. */
+static void begin_answer(struct exchange *x)
+{
+	struct response *r = x->response;
+
+	x->ranged = x->coded = x->checked = false;
+	x->status = 0;
+	r->tag[0] = '\0';
+	r->modified = 0;
+	r->total = UINT64_MAX;
+	r->off = r->len = 0;
+	r->retry_ms = 0;
+}
+
+static size_t take_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct exchange *x = arg;
+	struct response *r = x->response;
+	size_t len = size * n, value_len;
+	const char *value;
+
+	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
+		begin_answer(x);
+		x->status = 1;
+	} else if ((value = value_of(line, len, "etag", &value_len))) {
+		if (value_len < sizeof(r->tag) &&
+		    !memchr(value, '\0', value_len)) {
+			memcpy(r->tag, value, value_len);
+			r->tag[value_len] = '\0';
+		}
+	} else if ((value = value_of(line, len, "last-modified",
+				     &value_len))) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "%.*s", (int)value_len, value);
+		r->modified = curl_getdate(text, NULL);
+		if (r->modified < 0)
+			r->modified = 0;
+	} else if ((value = value_of(line, len, "content-range",
+				     &value_len))) {
+		take_range(x, value, value_len);
+	} else if ((value = value_of(line, len, "content-encoding",
+				     &value_len))) {
+		x->coded = value_len != 8 ||
+			   strncasecmp(value, "identity", 8) != 0;
+	} else if ((value = value_of(line, len, "retry-after",
+				     &value_len))) {
+		take_retry(r, value, value_len);
+	}
+	return len;
+}
+
+/* Before the first byte of a body is taken. */
+static bool is_as_asked(struct exchange *x)
+{
+	const struct request *q = x->request;
+
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
+	if (x->status < 200 || x->status >= 300)
+		return true;
+	if (q->whole && x->status == 200 && !x->coded) {
+		x->response->len = q->len;
+		return true;
+	}
+	if (x->status != 206)
+		refuse(x, REMOTE_REFUSED, "the server sends whole files where "
+		       "a range is asked for; bloscfs needs one that serves "
+		       "ranges");
+	else if (x->coded)
+		refuse(x, REMOTE_REFUSED, "the server compresses what it "
+		       "sends, although asked not to");
+	else if (!x->ranged)
+		refuse(x, REMOTE_REFUSED, "the server sends another range "
+		       "than the one asked for");
+	else if (q->if_tag && strcmp(q->if_tag, x->response->tag) != 0)
+		refuse(x, REMOTE_CHANGED, "it is another object by now");
+	else
+		return true;
+	return false;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
+{
+	struct exchange *x = arg;
+	size_t len = size * n;
+
+	if (!x->checked) {
+		if (!is_as_asked(x))
+			return CURL_WRITEFUNC_ERROR;
+		x->checked = true;
+	}
+	if (x->status != 206 && !(x->request->whole && x->status == 200)) {
+		x->skipped += len;
+		return x->skipped <= MOST_ERROR_TEXT ? len :
+						       CURL_WRITEFUNC_ERROR;
+	}
+	if (len > x->response->len - x->skipped) {
+		refuse(x, REMOTE_REFUSED, "the server sends more than it "
+		       "announced");
+		return CURL_WRITEFUNC_ERROR;
+	}
+	memcpy((char *)x->request->buf + x->skipped, bytes, len);
+	x->skipped += len;
+	return len;
+}
+
+/* Addresses that answer with secrets of the machine itself, wherever a name
+ * or a redirect leads. */
+static bool is_forbidden(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)addr;
+
+		return ntohl(in->sin_addr.s_addr) >> 16 == 0xa9fe;
+	}
+	if (addr->sa_family == AF_INET6) {
+		static const uint8_t metadata[16] = {
+			0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54
+		};
+		const uint8_t *b =
+			((const struct sockaddr_in6 *)(const void *)addr)
+				->sin6_addr.s6_addr;
+
+		return (b[0] == 0xfe && (b[1] & 0xc0) == 0x80) ||
+		       memcmp(b, metadata, 16) == 0 ||
+		       (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)b) &&
+			b[12] == 169 && b[13] == 254);
+	}
+	return true;
+}
+
+static curl_socket_t open_socket(void *arg, curlsocktype purpose,
+				 struct curl_sockaddr *addr)
+{
+	struct exchange *x = arg;
+
+	(void)purpose;
+	if (is_forbidden(&addr->addr)) {
+		refuse(x, REMOTE_REFUSED, "it leads to an address of this "
+		       "machine's own, where nothing is asked for");
+		return CURL_SOCKET_BAD;
+	}
+	return socket(addr->family, addr->socktype | SOCK_CLOEXEC,
+		      addr->protocol);
+}
+
+static bool add_header(struct exchange *x, const char *line)
+{
+	struct curl_slist *grown = curl_slist_append(x->headers, line);
+
+	if (grown)
+		x->headers = grown;
+	return grown;
+}
+
+static bool add_date(struct exchange *x, int64_t date)
+{
+	char line[80];
+	time_t when = (time_t)date;
+	struct tm tm;
+
+	return gmtime_r(&when, &tm) &&
+	       strftime(line, sizeof(line),
+			"If-Unmodified-Since: %a, %d %b %Y %H:%M:%S GMT",
+			&tm) > 0 && add_header(x, line);
+}
+
+static bool add_headers(struct exchange *x)
+{
+	const struct request *q = x->request;
+	char line[REMOTE_TAG_CAP + 32];
+
+	if (!add_header(x, "Accept-Encoding: identity"))
+		return false;
+	/* A weak tag never matches by the rules of If-Match; it is compared
+	 * when the answer comes. */
+	if (q->if_tag && strncmp(q->if_tag, "W/", 2) != 0) {
+		snprintf(line, sizeof(line), "If-Match: %s", q->if_tag);
+		if (!add_header(x, line))
+			return false;
+	} else if (q->if_date && !add_date(x, q->if_date)) {
+		return false;
+	}
+	return !q->s3 ||
+	       add_header(x, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
+}
+
+/* libcurl keeps copies of all texts but the list of headers. */
+static bool sign(struct exchange *x,
+		 const struct transport_options *options)
+{
+	const struct keys *keys = x->request->keys;
+	char provider[96], line[4096];
+
+	if (!keys)
+		return true;
+	snprintf(provider, sizeof(provider), "aws:amz:%s:s3",
+		 options->region);
+	if (curl_easy_setopt(x->easy, CURLOPT_AWS_SIGV4, provider) ||
+	    curl_easy_setopt(x->easy, CURLOPT_USERNAME, keys->id) ||
+	    curl_easy_setopt(x->easy, CURLOPT_PASSWORD, keys->secret))
+		return false;
+	if (!keys->token)
+		return true;
+	if (snprintf(line, sizeof(line), "x-amz-security-token: %s",
+		     keys->token) >= (int)sizeof(line))
+		return false;
+	return add_header(x, line);
+}
+
+static bool set_limits(struct exchange *x,
+		       const struct transport_options *options)
+{
+	uint64_t silence = (options->silence_ms + 999) / 1000;
+	uint64_t whole = options->connect_ms + options->silence_ms +
+			 x->request->len * 1000 / SLOWEST;
+
+	return !curl_easy_setopt(x->easy, CURLOPT_CONNECTTIMEOUT_MS,
+				 (long)options->connect_ms) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_TIME,
+				 (long)silence) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, (long)whole);
+}
+
+/* Which protocols, and whom it may be sent on to: never from a secure one to
+ * one that is not, and no signed request anywhere. */
+static bool set_ways(struct exchange *x,
+		     const struct transport_options *options)
+{
+	bool secure = strncasecmp(x->request->url, "https:", 6) == 0;
+
+	return !curl_easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR,
+				 "http,https") &&
+	       !curl_easy_setopt(x->easy, CURLOPT_REDIR_PROTOCOLS_STR,
+				 secure ? "https" : "http,https") &&
+	       !curl_easy_setopt(x->easy, CURLOPT_FOLLOWLOCATION,
+				 x->request->s3 ? 0L : 1L) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_MAXREDIRS,
+				 (long)MOST_REDIRECTS) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_DISALLOW_USERNAME_IN_URL,
+				 1L) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_OPENSOCKETFUNCTION,
+				 open_socket) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_OPENSOCKETDATA, x) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_NETRC, x->request->s3 ?
+				 (long)CURL_NETRC_IGNORED :
+				 (long)CURL_NETRC_OPTIONAL) &&
+	       (!options->ca_file ||
+		!curl_easy_setopt(x->easy, CURLOPT_CAINFO,
+				  options->ca_file));
+}
+
+static bool set_request(struct exchange *x)
+{
+	const struct request *q = x->request;
+	char range[64];
+
+	if (q->from_end)
+		snprintf(range, sizeof(range), "-%" PRIu64, q->len);
+	else
+		snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64,
+			 q->off, q->off + q->len - 1);
+	return !curl_easy_setopt(x->easy, CURLOPT_URL, q->url) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_RANGE,
+				 q->whole ? NULL : range) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_PRIVATE, x->owner) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L) &&
+	       /* A key may hold "..", which leads nowhere in a store. */
+	       !curl_easy_setopt(x->easy, CURLOPT_PATH_AS_IS, 1L) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_BUFFERSIZE, 262144L) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_USERAGENT,
+				 "bloscfs/" BLOSCFS_VERSION) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->error) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_HTTP_VERSION,
+				 (long)CURL_HTTP_VERSION_2TLS) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_PIPEWAIT, 1L) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_HEADERFUNCTION,
+				 take_header) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_HEADERDATA, x) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_WRITEFUNCTION,
+				 take_body) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
+}
+
+bool exchange_begin(struct exchange *x,
+		    const struct transport_options *options)
+{
+	x->easy = curl_easy_init();
+	return x->easy && set_request(x) && set_ways(x, options) &&
+	       set_limits(x, options) && add_headers(x) &&
+	       sign(x, options) &&
+	       !curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
+}
+
+/* Of an answer that came whole. */
+static void judge_status(struct exchange *x)
+{
+	struct response *r = x->response;
+
+	if (x->request->whole && x->status == 200) {
+		r->len = x->skipped;
+		return;
+	}
+	if (x->status == 206) {
+		if (x->skipped == r->len && x->ranged)
+			r->outcome = REMOTE_OK;
+		else
+			refuse(x, REMOTE_BUSY, "the answer was cut short");
+		return;
+	}
+	snprintf(r->why, sizeof(r->why), "the server says %ld", x->status);
+	switch (x->status) {
+	case 401:
+	case 403:
+		r->outcome = REMOTE_DENIED;
+		break;
+	case 404:
+	case 410:
+		r->outcome = REMOTE_ABSENT;
+		break;
+	case 412:
+		r->outcome = REMOTE_CHANGED;
+		break;
+	case 416:
+		r->outcome = REMOTE_BEYOND;
+		break;
+	case 408:
+	case 425:
+	case 429:
+		r->outcome = REMOTE_BUSY;
+		break;
+	default:
+		r->outcome = x->status >= 500 ? REMOTE_BUSY : REMOTE_REFUSED;
+	}
+}
+
+/* Of a connection that failed. What libcurl says of it may hold names of
+ * hosts, but no secret. */
+static void judge_code(struct exchange *x, CURLcode code)
+{
+	const char *why = x->error[0] ? x->error : curl_easy_strerror(code);
+
+	if (code == CURLE_TOO_MANY_REDIRECTS)
+		refuse(x, REMOTE_REFUSED, "it is sent on too often");
+	else if (code == CURLE_UNSUPPORTED_PROTOCOL && x->status)
+		refuse(x, REMOTE_REFUSED, "it is sent on to another protocol, "
+		       "which is not followed");
+	else if (code == CURLE_UNSUPPORTED_PROTOCOL)
+		/* libcurl's word for an answer without headers. */
+		refuse(x, REMOTE_REFUSED, "what answers does not speak HTTP");
+	else if (code == CURLE_PEER_FAILED_VERIFICATION ||
+		 code == CURLE_SSL_CACERT_BADFILE ||
+		 code == CURLE_URL_MALFORMAT || code == CURLE_LOGIN_DENIED)
+		refuse(x, REMOTE_REFUSED, why);
+	else
+		refuse(x, REMOTE_BUSY, why);
+}
+
+void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
+{
+	struct response *r = x->response;
+	struct timespec now;
+
+	/* What the callbacks refused stays refused. */
+	if (cancelled)
+		r->outcome = REMOTE_STOPPED;
+	else if (r->outcome == REMOTE_OK && code == CURLE_OK && x->easy) {
+		/* An answer without a body was never held against it. */
+		if (x->checked || is_as_asked(x))
+			judge_status(x);
+	} else if (r->outcome == REMOTE_OK) {
+		judge_code(x, code);
+	}
+	if (r->outcome != REMOTE_OK)
+		r->len = 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	r->took_ms = (uint64_t)((int64_t)now.tv_sec * 1000 +
+				now.tv_nsec / 1000000 - x->begin_ms);
+	curl_easy_cleanup(x->easy);
+	curl_slist_free_all(x->headers);
+	x->easy = NULL;
+	x->headers = NULL;
+}

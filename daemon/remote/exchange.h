@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * exchange.h - one request and its answer: what is sent, and whether what
+ * comes back is what was asked for. For transport.c alone; all calls come
+ * from its thread.
+ */
+#ifndef BFS_DAEMON_REMOTE_EXCHANGE_H
+#define BFS_DAEMON_REMOTE_EXCHANGE_H
+
+#include "remote/request.h"
+
+#include <curl/curl.h>
+
+struct exchange {
+	const struct request *request;
+	struct response *response;
+	void *owner;		/* what libcurl's CURLINFO_PRIVATE tells */
+	int64_t begin_ms;
+	CURL *easy;		/* from begin to end */
+	struct curl_slist *headers;
+	uint64_t skipped;	/* bytes of an answer that tells an error */
+	long status;		/* of HTTP, while headers come */
+	bool ranged;		/* Content-Range was there and holds */
+	bool coded;		/* Content-Encoding is not identity */
+	bool checked;		/* the headers, before the first byte */
+	char error[CURL_ERROR_SIZE];
+};
+
+/* False on no memory. */
+bool exchange_begin(struct exchange *x,
+		    const struct transport_options *options);
+/* Fills the response from libcurl's verdict. */
+void exchange_end(struct exchange *x, CURLcode code, bool cancelled);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * list.c - folders of a shelf: listed page by page as somebody goes through
+ * them, kept for a while, and asked for one name where nothing is at hand.
+ */
+#include "remote/shelf_priv.h"
+
+#include "remote/listing.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_FOLDERS 64
+#define MOST_ENTRIES 4000000	/* of one folder */
+#define WAIT_MS 50
+
+/* A folder and how far it is known. Under the shelf's lock, but for what the
+ * one thread that asks for the next page does. */
+struct held {
+	char *path;
+	struct folder folder;
+	char *next;			/* token of the page behind; owned */
+	bool begun, complete, asking;
+	int64_t since_ms;		/* when it was begun */
+	unsigned refs;			/* who looks at it */
+	struct held *newer, *older;
+};
+
+/* ---- what is asked for ----------------------------------------------- */
+
+/* The key that a path stands for: the prefix, then the store's own names. */
+static char *key_of(const struct shelf *shelf, const char *path)
+{
+	char *plain = folder_unescape(path), *key;
+
+	if (!plain || asprintf(&key, "%s%s", shelf->url.prefix, plain) < 0)
+		key = NULL;
+	free(plain);
+	return key;
+}
+
+int list_address(struct shelf *shelf, const char *path, struct url *ret_url)
+{
+	struct url_s3 s3 = { shelf->setup.endpoint, shelf->setup.region };
+	struct catalog_line *line;
+	char *key, *coded, error[256];
+
+	if (shelf->has_catalog) {
+		line = bsearch(&(struct catalog_line){
+				.path = (char *)(uintptr_t)path },
+			       shelf->catalog.lines, shelf->catalog.n,
+			       sizeof(*line), catalog_compare);
+		if (!line)
+			return -ENOENT;
+		return url_parse(line->url, &s3, ret_url, error,
+				 sizeof(error)) == -ENOMEM ? -ENOMEM : 0;
+	}
+	*ret_url = (struct url){ .s3 = true };
+	key = key_of(shelf, path);
+	coded = key ? url_encode(key, false) : NULL;
+	if (!coded || asprintf(&ret_url->http, "%s/%s", shelf->url.http,
+			       coded) < 0)
+		ret_url->http = NULL;
+	free(key);
+	free(coded);
+	return ret_url->http ? 0 : -ENOMEM;
+}
+
+/* The address of one page. Parameters are sorted and coded, as signatures
+ * want it. */
+static char *page_address(const struct shelf *shelf, const char *prefix,
+			  const char *token)
+{
+	char *coded = url_encode(prefix, true), *address = NULL;
+	char *at = token ? url_encode(token, true) : NULL;
+
+	if (coded && (at || !token) &&
+	    asprintf(&address, "%s/?%s%s%sdelimiter=%%2F&encoding-type=url&"
+		     "list-type=2&max-keys=1000&prefix=%s", shelf->url.http,
+		     at ? "continuation-token=" : "", at ? at : "",
+		     at ? "&" : "", coded) < 0)
+		address = NULL;
+	free(coded);
+	free(at);
+	return address;
+}
+
+/* Asks for a page: what is right below folder among what begins with
+ * prefix. */
+static int ask_page(struct shelf *shelf, const char *folder,
+		    const char *prefix, const char *token,
+		    struct page *ret_page, char *why)
+{
+	char *address = page_address(shelf, prefix, token);
+	char *xml = malloc(LISTING_CAP);
+	struct response r;
+	int status = -ENOMEM;
+
+	if (address && xml) {
+		remote_ask(&shelf->remote, &(struct request){
+			.url = address, .s3 = true, .whole = true,
+			.keys = shelf->remote.keys, .len = LISTING_CAP,
+			.buf = xml }, &r);
+		status = remote_errno(&r, false);
+		strcpy(why, r.why);
+		if (!status)
+			status = listing_parse(xml, r.len, folder, ret_page,
+					       why);
+	}
+	free(address);
+	free(xml);
+	return status;
+}
+
+static struct folder_entry entry_of(const struct listed *listed)
+{
+	return (struct folder_entry){
+		.is_folder = listed->is_folder, .told = true,
+		.size = listed->size, .modified = listed->modified,
+		.identity = folder_identity(listed->tag),
+	};
+}
+
+/* ---- folders that are kept ------------------------------------------- */
+
+/* All with the lock held. */
+
+static void unlink_held(struct shelf *shelf, struct held *h)
+{
+	if (h->newer)
+		h->newer->older = h->older;
+	else
+		shelf->newest = h->older;
+	if (h->older)
+		h->older->newer = h->newer;
+	else
+		shelf->oldest = h->newer;
+	shelf->n_folders--;
+}
+
+static void link_held(struct shelf *shelf, struct held *h)
+{
+	h->newer = NULL;
+	h->older = shelf->newest;
+	if (shelf->newest)
+		shelf->newest->newer = h;
+	else
+		shelf->oldest = h;
+	shelf->newest = h;
+	shelf->n_folders++;
+}
+
+static void free_held(struct held *h)
+{
+	folder_release(&h->folder);
+	free(h->next);
+	free(h->path);
+	free(h);
+}
+
+static void trim(struct shelf *shelf)
+{
+	struct held *h = shelf->oldest, *newer;
+
+	for (; h && shelf->n_folders > MOST_FOLDERS; h = newer) {
+		newer = h->newer;
+		if (!h->refs) {
+			unlink_held(shelf, h);
+			free_held(h);
+		}
+	}
+}
+
+void list_release(struct shelf *shelf)
+{
+	while (shelf->oldest) {
+		struct held *h = shelf->oldest;
+
+		unlink_held(shelf, h);
+		free_held(h);
+	}
+}
+
+static bool is_fresh(const struct shelf *shelf, const struct held *h)
+{
+	return shelf->has_catalog ||
+	       remote_now_ms() - h->since_ms <
+	       (int64_t)shelf->remote.fresh_ms;
+}
+
+/* The folder of a path, with a reference; make: a new one where there is
+ * none. A listing that somebody is in the midst of goes on to its end. */
+static struct held *hold(struct shelf *shelf, const char *path, bool make,
+			 bool anew)
+{
+	struct held *h = shelf->newest;
+
+	while (h && strcmp(h->path, path) != 0)
+		h = h->older;
+	if (h && anew && !h->refs && !is_fresh(shelf, h)) {
+		unlink_held(shelf, h);
+		free_held(h);
+		h = NULL;
+	}
+	if (!h && make) {
+		h = calloc(1, sizeof(*h));
+		if (h)
+			h->path = strdup(path);
+		if (h && !h->path) {
+			free(h);
+			h = NULL;
+		}
+		if (h) {
+			h->since_ms = remote_now_ms();
+			link_held(shelf, h);
+		}
+	}
+	if (h)
+		h->refs++;
+	return h;
+}
+
+static void let_go(struct shelf *shelf, struct held *h)
+{
+	h->refs--;
+	trim(shelf);
+}
+
+/* The lock is left while the server is asked. */
+static int next_page(struct shelf *shelf, struct held *h, char *why)
+{
+	struct page page = { 0 };
+	char *folder, *token = h->next;
+	int status = -ENOMEM;
+
+	h->asking = true;
+	pthread_mutex_unlock(&shelf->lock);
+	folder = *h->path ? key_of(shelf, h->path) :
+			    strdup(shelf->url.prefix);
+	if (folder && *h->path) {
+		char *with = NULL;
+
+		if (asprintf(&with, "%s/", folder) < 0)
+			with = NULL;
+		free(folder);
+		folder = with;
+	}
+	if (folder)
+		status = ask_page(shelf, folder, folder, token, &page, why);
+	free(folder);
+	pthread_mutex_lock(&shelf->lock);
+	h->asking = false;
+	pthread_cond_broadcast(&shelf->arrived);
+	for (size_t i = 0; !status && i < page.n; i++) {
+		struct folder_entry entry = entry_of(&page.entries[i]);
+
+		status = folder_add(&h->folder, page.entries[i].name,
+				    &entry);
+	}
+	if (!status && h->folder.n > MOST_ENTRIES) {
+		strcpy(why, "the folder has too many entries");
+		status = -EIO;
+	}
+	if (!status) {
+		free(h->next);
+		h->next = page.next;
+		page.next = NULL;
+		h->begun = true;
+		h->complete = !h->next;
+	}
+	listing_release(&page);
+	return status;
+}
+
+static int wait_for_page(struct shelf *shelf)
+{
+	struct timespec until;
+	bool stopped;
+
+	if (!remote_may_wait(&shelf->remote))
+		return -EINTR;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += WAIT_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&shelf->arrived, &shelf->lock, &until);
+	pthread_mutex_unlock(&shelf->lock);
+	stopped = remote_stopped(&shelf->remote);
+	pthread_mutex_lock(&shelf->lock);
+	return stopped ? -EINTR : 0;
+}
+
+/* Goes on until entry i is known, or the end. */
+static int reach(struct shelf *shelf, struct held *h, uint64_t i, char *why)
+{
+	int status = 0;
+
+	if (shelf->has_catalog && !h->complete) {
+		status = catalog_list(&shelf->catalog, h->path, &h->folder);
+		h->begun = h->complete = !status;
+	}
+	while (!status && i >= h->folder.n && !h->complete)
+		status = h->asking ? wait_for_page(shelf) :
+				     next_page(shelf, h, why);
+	return status;
+}
+
+static void tell(const struct folder_entry *e, struct shelf_stat *ret_stat)
+{
+	*ret_stat = (struct shelf_stat){
+		.is_folder = e->is_folder, .told = e->told || e->is_folder,
+		.size = e->size, .identity = e->identity,
+		.modified = e->modified,
+	};
+}
+
+int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
+	       char *name, struct shelf_stat *ret_stat, char *why)
+{
+	struct held *h;
+	int status = -ENOMEM;
+
+	*why = '\0';
+	pthread_mutex_lock(&shelf->lock);
+	h = hold(shelf, path, true, i == 0);
+	if (h) {
+		status = reach(shelf, h, i, why);
+		if (!status && i >= h->folder.n)
+			/* A prefix without objects is nowhere. */
+			status = -ENOENT;
+		if (!status) {
+			strcpy(name, h->folder.entries[i].name);
+			tell(&h->folder.entries[i], ret_stat);
+		}
+		let_go(shelf, h);
+	}
+	pthread_mutex_unlock(&shelf->lock);
+	return status;
+}
+
+/* ---- one name -------------------------------------------------------- */
+
+/* 1 where a listing at hand tells; 0 where none does; or -ENOENT. */
+static int find_at_hand(struct shelf *shelf, const char *folder,
+			const char *name, struct shelf_stat *ret_stat)
+{
+	const struct folder_entry *e = NULL;
+	struct held *h;
+	int found = 0;
+
+	pthread_mutex_lock(&shelf->lock);
+	h = hold(shelf, folder, shelf->has_catalog, false);
+	if (h && shelf->has_catalog)
+		found = reach(shelf, h, 0, (char[REMOTE_WHY_CAP]){ 0 });
+	if (h && !found && is_fresh(shelf, h)) {
+		e = folder_find(&h->folder, name);
+		if (e)
+			tell(e, ret_stat);
+		found = e ? 1 : h->complete ? -ENOENT : 0;
+	}
+	if (h)
+		let_go(shelf, h);
+	pthread_mutex_unlock(&shelf->lock);
+	return found;
+}
+
+/* The store is asked for what begins with the name: the object sorts first,
+ * the folder behind what goes on with a byte below "/". */
+static int find_in_store(struct shelf *shelf, const char *folder,
+			 const char *path, const char *name,
+			 struct shelf_stat *ret_stat, char *why)
+{
+	struct folder found = { 0 };
+	const struct folder_entry *e;
+	struct page page = { 0 };
+	bool more = false;
+	char *key = key_of(shelf, path), *below;
+	int status = -ENOMEM;
+
+	if (key)
+		status = ask_page(shelf, folder, key, NULL, &page, why);
+	for (int tries = 0;; tries++) {
+		for (size_t i = 0; !status && i < page.n; i++) {
+			struct folder_entry entry =
+				entry_of(&page.entries[i]);
+
+			status = folder_add(&found, page.entries[i].name,
+					    &entry);
+		}
+		more = !status && page.next && !folder_find(&found, name);
+		listing_release(&page);
+		if (!more || tries)
+			break;
+		if (asprintf(&below, "%s/", key) < 0)
+			below = NULL;
+		status = below ? ask_page(shelf, folder, below, NULL, &page,
+					  why) : -ENOMEM;
+		if (!status && page.n == 0)
+			listing_release(&page);
+		free(below);
+	}
+	e = status ? NULL : folder_find(&found, name);
+	if (e)
+		tell(e, ret_stat);
+	else if (!status)
+		status = -ENOENT;
+	folder_release(&found);
+	free(key);
+	return status;
+}
+
+int list_find(struct shelf *shelf, const char *path,
+	      struct shelf_stat *ret_stat, char *why)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
+	char *folder = NULL, *key;
+	int status;
+
+	if (!parent)
+		return -ENOMEM;
+	status = find_at_hand(shelf, parent, name, ret_stat);
+	if (status) {
+		free(parent);
+		return status == 1 ? 0 : status;
+	}
+	if (*parent) {
+		key = key_of(shelf, parent);
+		if (key && asprintf(&folder, "%s/", key) < 0)
+			folder = NULL;
+		free(key);
+	} else {
+		folder = strdup(shelf->url.prefix);
+	}
+	status = folder ? find_in_store(shelf, folder, path, name, ret_stat,
+					why) : -ENOMEM;
+	free(folder);
+	free(parent);
+	return status;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * object.c - objects opened by their head and tail, and held against what the
+ * server has now.
+ */
+#include "remote/object.h"
+
+#include "remote/pieces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define END_LEN (32 << 10)	/* of head and tail, each */
+#define OPEN_TRIES 3
+#define SLICE_MS 50
+
+/* The tail, asked for while the head is. */
+struct tail {
+	struct response response;
+	char *bytes;
+	pthread_mutex_t lock;
+	pthread_cond_t over;
+	bool done;
+};
+
+static void tail_over(void *arg)
+{
+	struct tail *tail = arg;
+
+	pthread_mutex_lock(&tail->lock);
+	tail->done = true;
+	pthread_cond_signal(&tail->over);
+	pthread_mutex_unlock(&tail->lock);
+}
+
+/* Waits for the tail; the head has told meanwhile whether that is worth it.
+ * The job lives as long as its end was not told, which the lock holds up. */
+static void wait_tail(struct remote *remote, struct tail *tail,
+		      struct job *job, bool wanted)
+{
+	bool cancelled = false;
+
+	pthread_mutex_lock(&tail->lock);
+	while (!tail->done) {
+		struct timespec until;
+
+		if (!cancelled && (!wanted || remote_stopped(remote))) {
+			transport_cancel(remote->transport, job);
+			cancelled = true;
+		}
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += SLICE_MS * 1000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&tail->over, &tail->lock, &until);
+	}
+	pthread_mutex_unlock(&tail->lock);
+}
+
+/* Head and tail at once. The tail may fail: it is asked for when needed. */
+static void ask_ends(struct object *o, char *head, struct response *r,
+		     struct tail *tail)
+{
+	struct request want = object_request(&o->id, 0, END_LEN, head), end = want;
+	struct job *job;
+
+	if (!remote_may_wait(o->id.remote)) {
+		*r = (struct response){ .outcome = REMOTE_STOPPED };
+		return;
+	}
+	end.from_end = true;
+	end.buf = tail->bytes;
+	job = transport_start(o->id.remote->transport, &end, &tail->response,
+			      tail_over, tail);
+	if (!job)
+		tail->response.outcome = REMOTE_BUSY;
+	remote_ask(o->id.remote, &want, r);
+	if (job)
+		wait_tail(o->id.remote, tail, job, r->outcome == REMOTE_OK);
+}
+
+/* Takes what came; false where the two are of different objects. */
+static bool take_ends(struct object *o, char *head,
+		      const struct response *r, struct tail *tail)
+{
+	struct response *end = &tail->response;
+
+	o->id.facts = (struct object_facts){ r->total, r->modified, "" };
+	strcpy(o->id.facts.tag, r->tag);
+	atomic_store(&o->id.checked_ms, remote_now_ms());
+	if (end->outcome == REMOTE_OK && !object_fits(&o->id, end)) {
+		atomic_store(&o->id.stale, false);
+		return false;
+	}
+	pieces_keep(o, 0, r->len, head);
+	if (end->outcome == REMOTE_OK && r->len < r->total)
+		pieces_keep(o, end->off, end->len, tail->bytes);
+	return true;
+}
+
+static int open_ends(struct object *o, char *why)
+{
+	struct tail tail = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .over = PTHREAD_COND_INITIALIZER };
+	char *head = malloc(END_LEN);
+	struct response r;
+	int status = -EIO;
+
+	tail.bytes = malloc(END_LEN);
+	if (!head || !tail.bytes)
+		status = -ENOMEM;
+	for (int i = 0; i < OPEN_TRIES && status == -EIO; i++) {
+		tail.done = false;
+		ask_ends(o, head, &r, &tail);
+		if (r.outcome == REMOTE_BEYOND && r.total == 0) {
+			r.outcome = REMOTE_OK;
+			r.len = 0;
+		}
+		status = remote_errno(&r, false);
+		strcpy(why, r.why);
+		if (status)
+			break;
+		if (!take_ends(o, head, &r, &tail)) {
+			status = -EIO;
+			strcpy(why, "it changes all the time");
+		}
+	}
+	free(head);
+	free(tail.bytes);
+	return status;
+}
+
+int object_open(struct remote *remote, const char *url, bool s3,
+		struct object **ret_object, char *why)
+{
+	struct object *o = calloc(1, sizeof(*o));
+	int status = -ENOMEM;
+
+	*why = '\0';
+	if (o)
+		o->id.url = strdup(url);
+	if (o && o->id.url) {
+		o->id.remote = remote;
+		o->id.s3 = s3;
+		pieces_init(o);
+		status = open_ends(o, why);
+	}
+	if (!status && o->id.facts.tag[0] == '\0' && !o->id.facts.modified) {
+		/* Nothing would tell one object from the next. */
+		strcpy(why, "the server tells neither an ETag nor a date, so "
+		       "that a change would not be noticed");
+		status = -EIO;
+	}
+	if (status && o && o->id.url)
+		pieces_release(o);
+	if (status && o) {
+		free(o->id.url);
+		free(o);
+	}
+	if (!status)
+		*ret_object = o;
+	return status;
+}
+
+void object_close(struct object *o)
+{
+	if (!o)
+		return;
+	pieces_release(o);
+	free(o->id.url);
+	free(o);
+}
+
+void object_get(const struct object *o, struct object_facts *ret_facts)
+{
+	*ret_facts = o->id.facts;
+}
+
+int object_check(struct object *o)
+{
+	int64_t now = remote_now_ms(), seen;
+	struct request request;
+	struct response r;
+	char byte;
+
+	if (atomic_load(&o->id.stale))
+		return -ESTALE;
+	seen = atomic_load_explicit(&o->id.checked_ms, memory_order_relaxed);
+	if (now - seen < (int64_t)o->id.remote->fresh_ms || !o->id.facts.size)
+		return 0;
+	/* One asks, and the others go on meanwhile. */
+	if (!remote_may_wait(o->id.remote) ||
+	    !atomic_compare_exchange_strong(&o->id.checked_ms, &seen, now))
+		return 0;
+	request = object_request(&o->id, 0, 1, &byte);
+	transport_ask(o->id.remote->transport, &request, remote_stopped,
+		      o->id.remote, &r);
+	object_fits(&o->id, &r);
+	return atomic_load(&o->id.stale) ? -ESTALE : 0;
+}
+
+int object_read(struct object *o, void *buf, size_t len, uint64_t off,
+		char *why)
+{
+	return pieces_read(o, buf, len, off, why);
+}
+
+void object_want(struct object *o, const struct extent *extents, size_t n)
+{
+	pieces_want(o, extents, n);
+}

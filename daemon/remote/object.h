@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * object.h - one file on a server: read by ranges, each of which must be of
+ * the very object that was opened.
+ *
+ * Its head and tail are asked for at once when it is opened, since a container
+ * tells there where all else lies, and kept. What was read lately and is small
+ * is kept, too. Nothing is remembered of a request that failed.
+ */
+#ifndef BFS_DAEMON_REMOTE_OBJECT_H
+#define BFS_DAEMON_REMOTE_OBJECT_H
+
+#include "remote/ask.h"
+
+struct object;
+
+/* url is copied. 0, or -errno with the reason in why (REMOTE_WHY_CAP):
+ * ENOENT, EACCES, EIO, ENOMEM, EINTR. */
+int object_open(struct remote *remote, const char *url, bool s3,
+		struct object **ret_object, char *why);
+/* Nobody may be reading. */
+void object_close(struct object *object);
+void object_get(const struct object *object, struct object_facts *ret_facts);
+
+/* All len bytes at off, which lie within the size; or -errno: ESTALE where
+ * the object is another by now, else as above. Any number of threads. */
+int object_read(struct object *object, void *buf, size_t len, uint64_t off,
+		char *why);
+/* These will be read soon: asked for side by side, ahead of it, as far as
+ * memory set aside for that goes. */
+void object_want(struct object *object, const struct extent *extents,
+		 size_t n);
+/* Whether it is still the one that was opened: 0 or -ESTALE. Asks the server
+ * once in fresh_ms at most; while that fails all stays as it is. */
+int object_check(struct object *object);
+
+#endif

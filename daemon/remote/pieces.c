@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pieces.c - what of an object is here, or on its way.
+ *
+ * Pieces do not overlap. One that is loading is waited for by all who need
+ * it; one that could not be loaded is gone, and each of them tries for
+ * itself. Those that were loaded for one reader leave the longest unused
+ * first.
+ */
+#include "remote/pieces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LEAST (4 << 10)		/* a request costs more than so many bytes */
+#define MOST (8 << 20)		/* of one request */
+#define KEPT (4 << 20)		/* of one object, beside head and tail */
+#define MOST_AHEAD (64 << 20)	/* asked for ahead and not used yet, of all */
+#define WINDOW (16 << 20)	/* how far ahead of one who reads forwards */
+#define STRIDE (1 << 20)	/* of one request of these */
+#define GAP (64 << 10)		/* what such a reader may leave out */
+#define SURE 4			/* steps in order, after which it is one */
+#define USELESS_MS 5000
+#define WAIT_MS 50
+
+struct piece {
+	struct object *object;
+	uint64_t off, len;
+	struct piece *newer, *older;
+	unsigned refs;			/* who waits for it or copies it */
+	bool loading, failed, stays;
+	bool ahead;			/* asked for ahead, and not used yet */
+	int64_t since_ms;
+	struct job *job;		/* while it is asked for ahead */
+	struct response response;
+	char bytes[];
+};
+
+void pieces_init(struct object *o)
+{
+	pthread_mutex_init(&o->lock, NULL);
+	pthread_cond_init(&o->arrived, NULL);
+}
+
+static void link_newest(struct object *o, struct piece *p)
+{
+	p->newer = NULL;
+	p->older = o->newest;
+	if (o->newest)
+		o->newest->newer = p;
+	else
+		o->oldest = p;
+	o->newest = p;
+}
+
+static void unlink_piece(struct object *o, struct piece *p)
+{
+	if (p->newer)
+		p->newer->older = p->older;
+	else
+		o->newest = p->older;
+	if (p->older)
+		p->older->newer = p->newer;
+	else
+		o->oldest = p->newer;
+}
+
+/* All below with the lock held, unless they say otherwise. */
+
+/* From here on it is one of those that are kept for a while. */
+static void use(struct piece *p)
+{
+	if (!p->ahead)
+		return;
+	atomic_fetch_sub_explicit(&p->object->id.remote->ahead, p->len,
+				  memory_order_relaxed);
+	p->object->held += p->len;
+	p->ahead = false;
+}
+
+static void drop(struct object *o, struct piece *p)
+{
+	use(p);
+	unlink_piece(o, p);
+	if (!p->stays)
+		o->held -= p->len;
+	free(p);
+}
+
+static void trim(struct object *o)
+{
+	struct piece *p = o->oldest, *next;
+
+	for (; p && o->held > KEPT; p = next) {
+		next = p->newer;
+		if (!p->loading && !p->refs && !p->stays && !p->ahead)
+			drop(o, p);
+	}
+}
+
+static struct piece *add(struct object *o, uint64_t off, uint64_t len)
+{
+	struct piece *p = malloc(sizeof(*p) + len);
+
+	if (!p)
+		return NULL;
+	*p = (struct piece){ .object = o, .off = off, .len = len,
+			     .since_ms = remote_now_ms() };
+	link_newest(o, p);
+	return p;
+}
+
+/* The piece that holds byte off, or the first that begins in [off, end). One
+ * that failed is there for those who waited for it alone. */
+static struct piece *find(struct object *o, uint64_t off, uint64_t end)
+{
+	struct piece *first = NULL;
+
+	for (struct piece *p = o->newest; p; p = p->older) {
+		if (p->failed)
+			continue;
+		if (p->off <= off && off - p->off < p->len)
+			return p;
+		if (p->off > off && p->off < end &&
+		    (!first || p->off < first->off))
+			first = p;
+	}
+	return first;
+}
+
+void pieces_keep(struct object *o, uint64_t off, uint64_t len,
+		 const void *bytes)
+{
+	struct piece *p;
+
+	if (!len)
+		return;
+	pthread_mutex_lock(&o->lock);
+	p = find(o, off, off + len);
+	/* The tail of a small object may begin within its head. */
+	if (p && p->off <= off && off - p->off < p->len) {
+		uint64_t known = p->off + p->len - off;
+
+		if (known >= len) {
+			pthread_mutex_unlock(&o->lock);
+			return;
+		}
+		off += known;
+		bytes = (const char *)bytes + known;
+		len -= known;
+	}
+	p = add(o, off, len);
+	if (p) {
+		memcpy(p->bytes, bytes, len);
+		p->stays = true;
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Of a piece that was loading: for others to take or to be gone. */
+static void settle(struct object *o, struct piece *p, bool good)
+{
+	p->loading = false;
+	p->failed = !good;
+	o->n_loading--;
+	if (p->failed && !p->refs)
+		drop(o, p);
+	pthread_cond_broadcast(&o->arrived);
+}
+
+/* Without the lock; by the transport's thread. */
+static void ahead_over(void *arg)
+{
+	struct piece *p = arg;
+	struct object *o = p->object;
+
+	pthread_mutex_lock(&o->lock);
+	p->job = NULL;
+	settle(o, p, object_fits(&o->id, &p->response) &&
+		     p->response.len == p->len);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Drops what was asked for ahead and is not wanted, as it seems by now. */
+static void drop_useless(struct object *o)
+{
+	int64_t now = remote_now_ms();
+	struct piece *p = o->oldest, *next;
+
+	for (; p; p = next) {
+		next = p->newer;
+		if (p->ahead && !p->loading && !p->refs &&
+		    now - p->since_ms > USELESS_MS)
+			drop(o, p);
+	}
+}
+
+/* False where there is no room for more. */
+static bool ask_ahead(struct object *o, uint64_t off, uint64_t len)
+{
+	struct remote *remote = o->id.remote;
+	struct request request;
+	struct piece *p;
+
+	if (atomic_load_explicit(&remote->ahead, memory_order_relaxed) + len >
+	    MOST_AHEAD) {
+		drop_useless(o);
+		return false;
+	}
+	p = add(o, off, len);
+	if (!p)
+		return false;
+	p->ahead = true;
+	atomic_fetch_add_explicit(&remote->ahead, len, memory_order_relaxed);
+	request = object_request(&o->id, off, len, p->bytes);
+	p->loading = true;
+	o->n_loading++;
+	p->job = transport_start(o->id.remote->transport, &request,
+				 &p->response, ahead_over, p);
+	if (!p->job)
+		settle(o, p, false);
+	return p->job;
+}
+
+/* Asks for what of a range is neither here nor on its way. */
+static bool ask_missing(struct object *o, uint64_t off, uint64_t end)
+{
+	while (off < end) {
+		struct piece *p = find(o, off, end);
+		uint64_t to = p && p->off > off ? p->off : end;
+
+		if (p && p->off <= off) {
+			off = p->off + p->len;
+			continue;
+		}
+		if (to - off > STRIDE)
+			to = off + STRIDE;
+		if (!ask_ahead(o, off, to - off))
+			return false;
+		off = to;
+	}
+	return true;
+}
+
+/* The stream that a read goes on with, or a new one in place of the one that
+ * was not heard of for the longest time; it comes first then. */
+static struct stream *stream_of(struct object *o, uint64_t off)
+{
+	struct stream found = { 0 };
+	int i;
+
+	for (i = 0; i < N_STREAMS - 1; i++) {
+		struct stream *s = &o->streams[i];
+
+		if (s->steps && off >= s->end && off - s->end <= GAP)
+			break;
+	}
+	found = o->streams[i];
+	if (!(found.steps && off >= found.end && off - found.end <= GAP))
+		found = (struct stream){ .asked = off };
+	memmove(o->streams + 1, o->streams, (size_t)i * sizeof(found));
+	o->streams[0] = found;
+	return &o->streams[0];
+}
+
+/* Notes a read, and asks ahead of who reads forwards: twice as far with each
+ * step, to hide how long an answer takes. */
+static void follow(struct object *o, uint64_t off, uint64_t len)
+{
+	struct stream *s = stream_of(o, off);
+	uint64_t window, from, to;
+
+	s->end = off + len;
+	if (++s->steps < SURE)
+		return;
+	window = s->steps - SURE < 7 ?
+		 (uint64_t)STRIDE / 4 << (s->steps - SURE) : WINDOW;
+	from = s->asked > s->end ? s->asked : s->end;
+	to = s->end + window < o->id.facts.size ? s->end + window :
+					       o->id.facts.size;
+	/* In whole strides, but at the end. */
+	if (to < o->id.facts.size && to - s->end > STRIDE)
+		to -= (to - from) % STRIDE;
+	if (from < to && ask_missing(o, from, to))
+		s->asked = to;
+}
+
+void pieces_want(struct object *o, const struct extent *extents, size_t n)
+{
+	pthread_mutex_lock(&o->lock);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t off = extents[i].off, len = extents[i].len;
+
+		/* What is one request is asked for by who reads it. */
+		if (n == 1 && len <= MOST)
+			break;
+		if (off > o->id.facts.size || len > o->id.facts.size - off)
+			continue;
+		while (len) {
+			uint64_t part = len < MOST ? len : MOST;
+
+			if (!find(o, off, off + part) &&
+			    !ask_ahead(o, off, part))
+				break;
+			off += part;
+			len -= part;
+		}
+	}
+	trim(o);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Waits a moment for a piece; the lock is left meanwhile. */
+static void wait_a_moment(struct object *o)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += WAIT_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&o->arrived, &o->lock, &until);
+}
+
+void pieces_release(struct object *o)
+{
+	pthread_mutex_lock(&o->lock);
+	for (struct piece *p = o->newest; p; p = p->older) {
+		if (p->job)
+			transport_cancel(o->id.remote->transport, p->job);
+	}
+	while (o->n_loading)
+		wait_a_moment(o);
+	while (o->oldest)
+		drop(o, o->oldest);
+	pthread_mutex_unlock(&o->lock);
+	pthread_cond_destroy(&o->arrived);
+	pthread_mutex_destroy(&o->lock);
+}
+
+/* Copies what the piece has of [off, off + len), waiting for it. Sets
+ * *ret_len; 0 where it could not be loaded. 0 or -EINTR. */
+static int take(struct object *o, struct piece *p, char *buf, uint64_t off,
+		uint64_t len, uint64_t *ret_len)
+{
+	uint64_t part = p->off + p->len - off;
+	int status = 0;
+
+	*ret_len = 0;
+	if (p->loading && !remote_may_wait(o->id.remote))
+		return -EINTR;
+	p->refs++;
+	while (p->loading && !status) {
+		wait_a_moment(o);
+		pthread_mutex_unlock(&o->lock);
+		if (remote_stopped(o->id.remote))
+			status = -EINTR;
+		pthread_mutex_lock(&o->lock);
+	}
+	p->refs--;
+	if (p->loading)
+		return status;
+	if (p->failed) {
+		if (!p->refs)
+			drop(o, p);
+		return status;
+	}
+	if (!status) {
+		if (part > len)
+			part = len;
+		memcpy(buf, p->bytes + (off - p->off), part);
+		use(p);
+		*ret_len = part;
+		unlink_piece(o, p);
+		link_newest(o, p);
+	}
+	trim(o);
+	return status;
+}
+
+/* Loads [off, off + len), where no piece is; others wait for this one. The
+ * lock is left meanwhile. */
+static int load(struct object *o, uint64_t off, uint64_t len, char *why)
+{
+	struct piece *p = add(o, off, len);
+	struct request request;
+	int status;
+
+	if (!p)
+		return -ENOMEM;
+	p->loading = true;
+	o->held += len;
+	o->n_loading++;
+	request = object_request(&o->id, off, len, p->bytes);
+	pthread_mutex_unlock(&o->lock);
+	remote_ask(o->id.remote, &request, &p->response);
+	if (object_fits(&o->id, &p->response) && p->response.len != len) {
+		p->response.outcome = REMOTE_REFUSED;
+		strcpy(p->response.why, "the server sends less than there is");
+	}
+	status = remote_errno(&p->response, true);
+	strcpy(why, p->response.why);
+	pthread_mutex_lock(&o->lock);
+	settle(o, p, !status);
+	return status;
+}
+
+int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
+		char *why)
+{
+	uint64_t end = off + len, part;
+	char *to = buf;
+	int status = 0;
+
+	*why = '\0';
+	if (atomic_load(&o->id.stale)) {
+		strcpy(why, "it is another object by now");
+		return -ESTALE;
+	}
+	pthread_mutex_lock(&o->lock);
+	follow(o, off, len);
+	while (!status && off < end) {
+		struct piece *p = find(o, off, end);
+		uint64_t want = end - off;
+
+		if (p && p->off <= off) {
+			status = take(o, p, to, off, end - off, &part);
+			to += part;
+			off += part;
+			continue;
+		}
+		/* A little more than is asked for costs nothing. */
+		if (want < LEAST)
+			want = LEAST;
+		if (want > o->id.facts.size - off)
+			want = o->id.facts.size - off;
+		if (want > MOST)
+			want = MOST;
+		p = find(o, off, off + want);
+		if (p)
+			want = p->off - off;
+		status = load(o, off, want, why);
+	}
+	pthread_mutex_unlock(&o->lock);
+	return status;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shelf.c - SOURCE on a server, from its address to its end.
+ */
+#include "remote/shelf_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_FRESH_MS 5000
+
+/* Each address of a catalog must be one object's. */
+static int check_catalog(struct shelf *shelf, char *error, size_t error_cap)
+{
+	struct url_s3 s3 = { shelf->setup.endpoint, shelf->setup.region };
+	int status = 0;
+
+	for (size_t i = 0; !status && i < shelf->catalog.n; i++) {
+		struct url url;
+
+		status = url_parse(shelf->catalog.lines[i].url, &s3, &url,
+				   error, error_cap);
+		if (status)
+			return status;
+		if (url.prefix) {
+			snprintf(error, error_cap, "line %zu of the catalog "
+				 "names a prefix, where one object is needed",
+				 shelf->catalog.lines[i].number);
+			status = -EINVAL;
+		}
+		url_release(&url);
+	}
+	return status;
+}
+
+static int find_out(struct shelf *shelf, const char *source,
+		    const char *catalog, char *error, size_t error_cap)
+{
+	struct url_s3 s3;
+	int status = keys_find(&shelf->setup, error, error_cap);
+
+	if (status)
+		return status;
+	s3 = (struct url_s3){ shelf->setup.endpoint, shelf->setup.region };
+	if (!catalog)
+		return url_parse(source, &s3, &shelf->url, error, error_cap);
+	shelf->has_catalog = true;
+	status = catalog_read(catalog, &shelf->catalog, error, error_cap);
+	return status ? status : check_catalog(shelf, error, error_cap);
+}
+
+static void free_shelf(struct shelf *shelf)
+{
+	lent_release(shelf);
+	list_release(shelf);
+	transport_free(shelf->remote.transport);
+	catalog_release(&shelf->catalog);
+	url_release(&shelf->url);
+	keys_release(&shelf->setup);
+	pthread_cond_destroy(&shelf->arrived);
+	pthread_mutex_destroy(&shelf->lock);
+	free(shelf);
+}
+
+int shelf_open(const char *source, const struct shelf_options *options,
+	       struct shelf **ret_shelf, char *error, size_t error_cap)
+{
+	struct shelf *shelf = calloc(1, sizeof(*shelf));
+	int status;
+
+	if (!shelf) {
+		snprintf(error, error_cap, "no memory to start");
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&shelf->lock, NULL);
+	pthread_cond_init(&shelf->arrived, NULL);
+	status = find_out(shelf, source, options->catalog, error, error_cap);
+	if (!status) {
+		shelf->transport_options = (struct transport_options){
+			.connect_ms = options->connect_ms,
+			.silence_ms = options->silence_ms,
+			.ca_file = options->ca_file,
+			.region = shelf->setup.region,
+		};
+		shelf->remote = (struct remote){
+			.keys = options->no_sign || !shelf->setup.keys.id ?
+				NULL : &shelf->setup.keys,
+			.retry_ms = options->retry_ms,
+			.fresh_ms = DEFAULT_FRESH_MS,
+			.may_wait = options->may_wait,
+			.stopped = options->stopped,
+			.transport = transport_new(&shelf->transport_options),
+		};
+		if (!shelf->remote.transport) {
+			snprintf(error, error_cap, "no memory to start");
+			status = -ENOMEM;
+		}
+	}
+	if (status)
+		free_shelf(shelf);
+	else
+		*ret_shelf = shelf;
+	return status;
+}
+
+void shelf_close(struct shelf *shelf)
+{
+	if (shelf)
+		free_shelf(shelf);
+}
+
+void shelf_rest(struct shelf *shelf)
+{
+	transport_rest(shelf->remote.transport);
+}
+
+void shelf_set_fresh(struct shelf *shelf, double seconds)
+{
+	shelf->remote.fresh_ms = (uint64_t)(seconds * 1000);
+}
+
+const char *shelf_single(const struct shelf *shelf)
+{
+	return shelf_is_single(shelf) ? shelf->url.name : NULL;
+}
+
+int shelf_look(struct shelf *shelf, const char *path,
+	       struct shelf_stat *ret_stat, char *why)
+{
+	struct lent *lent;
+	int status;
+
+	*why = '\0';
+	if (!*path && !shelf_single(shelf)) {
+		*ret_stat = (struct shelf_stat){ .is_folder = true,
+						 .told = true };
+		return 0;
+	}
+	lent = lent_find(shelf, path);
+	if (!lent && !shelf_single(shelf)) {
+		status = list_find(shelf, path, ret_stat, why);
+		if (status || ret_stat->told)
+			return status;
+	}
+	/* Only the object itself tells. */
+	if (!lent) {
+		status = shelf_take(shelf, path, &lent, why);
+		if (status)
+			return status;
+	}
+	shelf_stat_of(lent, ret_stat);
+	shelf_give(lent);
+	return 0;
+}
+
+void shelf_count(struct shelf *shelf, struct transport_counts *ret_counts,
+		 uint64_t *ret_retries)
+{
+	transport_count(shelf->remote.transport, ret_counts);
+	*ret_retries = atomic_load_explicit(&shelf->remote.n_retries,
+					    memory_order_relaxed);
+}

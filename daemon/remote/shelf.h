@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shelf.h - what SOURCE holds when it is on a server: one object, the objects
+ * below a prefix of a bucket, or those of a catalog.
+ *
+ * Paths are those of the mount, without "." and ".."; "" is the root. All
+ * calls but shelf_open and shelf_close may run at once. Failures are -errno
+ * with the reason in why (REMOTE_WHY_CAP), which holds no secret: ENOENT,
+ * EACCES, EIO, EINTR, ENOMEM, ESTALE. Nothing is remembered of them.
+ */
+#ifndef BFS_DAEMON_REMOTE_SHELF_H
+#define BFS_DAEMON_REMOTE_SHELF_H
+
+#include "remote/object.h"
+
+struct shelf;
+
+/* Texts are borrowed until shelf_close. */
+struct shelf_options {
+	uint64_t connect_ms, silence_ms, retry_ms;
+	const char *ca_file;	/* NULL: the system's */
+	const char *catalog;	/* a file; NULL: SOURCE is an address */
+	bool no_sign;
+	/* As in struct remote. */
+	bool (*may_wait)(void);
+	bool (*stopped)(void);
+};
+
+struct shelf_stat {
+	bool is_folder;
+	bool told;		/* a listing may not tell the rest */
+	uint64_t size;
+	uint64_t identity;	/* another number: another content */
+	int64_t modified;	/* seconds since 1970; 0: not told */
+};
+
+/* An object that is read, and stays the one that it was. */
+struct lent;
+
+/* Checks all that can be told without asking a server. 0, or -errno with one
+ * sentence in error. */
+int shelf_open(const char *source, const struct shelf_options *options,
+	       struct shelf **ret_shelf, char *error, size_t error_cap);
+/* Nothing taken from it may be left. */
+void shelf_close(struct shelf *shelf);
+/* Before a fork: threads and connections are made anew after it. */
+void shelf_rest(struct shelf *shelf);
+/* How long an answer is believed. Before the mount serves. */
+void shelf_set_fresh(struct shelf *shelf, double seconds);
+/* The one object's name as a file's; NULL: it is a tree. */
+const char *shelf_single(const struct shelf *shelf);
+
+/* What lies at a path. */
+int shelf_look(struct shelf *shelf, const char *path,
+	       struct shelf_stat *ret_stat, char *why);
+/* Entry i of a folder; -ENOENT behind the last. name takes NAME_MAX + 1. */
+int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
+	       char *name, struct shelf_stat *ret_stat, char *why);
+
+/* The object at a path as it is now, to be given back. */
+int shelf_take(struct shelf *shelf, const char *path,
+	       struct lent **ret_lent, char *why);
+void shelf_give(struct lent *lent);
+struct object *shelf_object(const struct lent *lent);
+void shelf_stat_of(const struct lent *lent, struct shelf_stat *ret_stat);
+
+void shelf_count(struct shelf *shelf, struct transport_counts *ret_counts,
+		 uint64_t *ret_retries);
+
+#endif

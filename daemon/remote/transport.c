@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * transport.c - the thread that drives libcurl, and those who wait for it.
+ *
+ * A job is on the list of new ones, then in the multi handle, then done.
+ * The lock guards the lists and a job's state; libcurl is called by the
+ * thread alone, and without the lock.
+ */
+#include "remote/transport.h"
+
+#include "remote/exchange.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STOPPED_MS 50		/* how often a waiting caller asks */
+#define MOST_CONNECTIONS 32
+#define POLL_MS 1000
+
+struct job {
+	struct exchange exchange;
+	struct request request;
+	struct job *next, *prev;
+	bool done, cancelled;
+	pthread_cond_t over;		/* of one that is waited for */
+	void (*tell)(void *arg);	/* of another: whom to tell */
+	void *arg;
+};
+
+struct transport {
+	struct transport_options options;
+	CURLM *multi;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	bool running, ending;
+	struct job *fresh;		/* not seen by the thread yet */
+	struct job *active;		/* in the multi handle */
+	struct transport_counts counts;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void put_in(struct job **list, struct job *job)
+{
+	job->prev = NULL;
+	job->next = *list;
+	if (*list)
+		(*list)->prev = job;
+	*list = job;
+}
+
+static void take_out(struct job **list, struct job *job)
+{
+	if (job->prev)
+		job->prev->next = job->next;
+	else
+		*list = job->next;
+	if (job->next)
+		job->next->prev = job->prev;
+}
+
+/* By the thread, with the lock held, which is left for a while where somebody
+ * is told. The job is the caller's again, or gone. */
+static void finish(struct transport *t, struct job *job)
+{
+	struct response *r = job->exchange.response;
+	unsigned power = 0;
+
+	take_out(&t->active, job);
+	while (power < TRANSPORT_N_TOOK - 1 && r->took_ms > 1u << power)
+		power++;
+	t->counts.n_requests++;
+	t->counts.n_failed += r->outcome != REMOTE_OK;
+	t->counts.bytes += r->len;
+	t->counts.took[power]++;
+	t->counts.took_ms += r->took_ms;
+	job->done = true;
+	if (!job->tell) {
+		pthread_cond_signal(&job->over);
+		return;
+	}
+	pthread_mutex_unlock(&t->lock);
+	job->tell(job->arg);
+	free(job);
+	pthread_mutex_lock(&t->lock);
+}
+
+static struct job *cancelled_one(struct transport *t)
+{
+	struct job *job = t->active;
+
+	while (job && !job->cancelled)
+		job = job->next;
+	return job;
+}
+
+/* Moves what is new into the multi handle, and out of it what was given up. */
+static void begin_and_drop(struct transport *t)
+{
+	struct job *job;
+
+	pthread_mutex_lock(&t->lock);
+	while ((job = t->fresh)) {
+		take_out(&t->fresh, job);
+		put_in(&t->active, job);
+		if (!job->cancelled && exchange_begin(&job->exchange,
+						      &t->options) &&
+		    curl_multi_add_handle(t->multi, job->exchange.easy) ==
+			    CURLM_OK)
+			continue;
+		exchange_end(&job->exchange, CURLE_OUT_OF_MEMORY,
+			     job->cancelled);
+		finish(t, job);
+	}
+	while ((job = cancelled_one(t))) {
+		curl_multi_remove_handle(t->multi, job->exchange.easy);
+		exchange_end(&job->exchange, CURLE_OK, true);
+		finish(t, job);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void collect(struct transport *t)
+{
+	CURLMsg *msg;
+	struct job *job;
+	int left;
+
+	while ((msg = curl_multi_info_read(t->multi, &left))) {
+		CURLcode code = msg->data.result;
+		void *private = NULL;
+
+		if (msg->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE,
+				  (char **)&private);
+		job = private;
+		curl_multi_remove_handle(t->multi, msg->easy_handle);
+		pthread_mutex_lock(&t->lock);
+		exchange_end(&job->exchange, code, false);
+		finish(t, job);
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+static bool is_ending(struct transport *t)
+{
+	bool ending;
+
+	pthread_mutex_lock(&t->lock);
+	ending = t->ending;
+	pthread_mutex_unlock(&t->lock);
+	return ending;
+}
+
+static void *drive(void *arg)
+{
+	struct transport *t = arg;
+	int running;
+
+	while (!is_ending(t)) {
+		begin_and_drop(t);
+		curl_multi_perform(t->multi, &running);
+		collect(t);
+		curl_multi_poll(t->multi, NULL, 0, POLL_MS, NULL);
+	}
+	return NULL;
+}
+
+struct transport *transport_new(const struct transport_options *options)
+{
+	struct transport *t = calloc(1, sizeof(*t));
+
+	if (!t || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+		free(t);
+		return NULL;
+	}
+	t->options = *options;
+	pthread_mutex_init(&t->lock, NULL);
+	return t;
+}
+
+void transport_rest(struct transport *t)
+{
+	pthread_t thread;
+	bool running;
+
+	pthread_mutex_lock(&t->lock);
+	running = t->running;
+	thread = t->thread;
+	t->ending = true;
+	t->running = false;
+	if (running)
+		curl_multi_wakeup(t->multi);
+	pthread_mutex_unlock(&t->lock);
+	if (running) {
+		pthread_join(thread, NULL);
+		curl_multi_cleanup(t->multi);
+		t->multi = NULL;
+	}
+	t->ending = false;
+}
+
+void transport_free(struct transport *t)
+{
+	if (!t)
+		return;
+	transport_rest(t);
+	pthread_mutex_destroy(&t->lock);
+	curl_global_cleanup();
+	free(t);
+}
+
+/* With the lock held. */
+static bool start(struct transport *t)
+{
+	if (t->running)
+		return true;
+	t->multi = curl_multi_init();
+	if (!t->multi)
+		return false;
+	curl_multi_setopt(t->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+			  (long)MOST_CONNECTIONS);
+	curl_multi_setopt(t->multi, CURLMOPT_MAXCONNECTS,
+			  (long)MOST_CONNECTIONS);
+	if (pthread_create(&t->thread, NULL, drive, t)) {
+		curl_multi_cleanup(t->multi);
+		t->multi = NULL;
+		return false;
+	}
+	pthread_setname_np(t->thread, "bloscfs-net");
+	t->running = true;
+	return true;
+}
+
+/* With the lock held: waits until the thread has let go of the job. */
+static void wait_for(struct transport *t, struct job *job,
+		     bool (*stopped)(void *arg), void *arg)
+{
+	while (!job->done) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += STOPPED_MS * 1000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		if (pthread_cond_timedwait(&job->over, &t->lock, &until) !=
+		    ETIMEDOUT)
+			continue;
+		pthread_mutex_unlock(&t->lock);
+		bool leave = stopped && stopped(arg);
+		pthread_mutex_lock(&t->lock);
+		if (leave && !job->cancelled) {
+			job->cancelled = true;
+			curl_multi_wakeup(t->multi);
+		}
+	}
+}
+
+struct job *transport_start(struct transport *t,
+			    const struct request *request,
+			    struct response *response,
+			    void (*over)(void *arg), void *arg)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	bool started;
+
+	if (!job)
+		return NULL;
+	*response = (struct response){ .total = UINT64_MAX };
+	job->request = *request;
+	job->exchange.request = &job->request;
+	job->exchange.response = response;
+	job->exchange.owner = job;
+	job->exchange.begin_ms = now_ms();
+	job->tell = over;
+	job->arg = arg;
+	pthread_mutex_lock(&t->lock);
+	started = start(t);
+	if (started) {
+		put_in(&t->fresh, job);
+		curl_multi_wakeup(t->multi);
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (!started) {
+		free(job);
+		job = NULL;
+	}
+	return job;
+}
+
+void transport_cancel(struct transport *t, struct job *job)
+{
+	pthread_mutex_lock(&t->lock);
+	job->cancelled = true;
+	if (t->running)
+		curl_multi_wakeup(t->multi);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void transport_ask(struct transport *t, const struct request *request,
+		   bool (*stopped)(void *arg), void *arg,
+		   struct response *ret_response)
+{
+	struct job job = {
+		.exchange = { .request = request, .response = ret_response },
+	};
+	pthread_condattr_t attr;
+	int64_t begin = now_ms();
+
+	*ret_response = (struct response){ .total = UINT64_MAX };
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&job.over, &attr);
+	pthread_condattr_destroy(&attr);
+	job.exchange.owner = &job;
+	job.exchange.begin_ms = begin;
+	pthread_mutex_lock(&t->lock);
+	if (start(t)) {
+		put_in(&t->fresh, &job);
+		curl_multi_wakeup(t->multi);
+		wait_for(t, &job, stopped, arg);
+	} else {
+		ret_response->outcome = REMOTE_BUSY;
+		strcpy(ret_response->why, "no memory or threads for it");
+	}
+	pthread_mutex_unlock(&t->lock);
+	pthread_cond_destroy(&job.over);
+}
+
+void transport_count(struct transport *t,
+		     struct transport_counts *ret_counts)
+{
+	pthread_mutex_lock(&t->lock);
+	*ret_counts = t->counts;
+	pthread_mutex_unlock(&t->lock);
+}

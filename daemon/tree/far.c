@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * far.c - a shelf (remote/shelf.h) as the source of the tree.
+ */
+#include "tree/far.h"
+
+#include "call.h"
+#include "log/log.h"
+#include "opts.h"
+#include "remote/url.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FAR_DEVICE 1		/* where all inodes are told apart by name */
+#define N_NONE 4096		/* remembered names that are no containers */
+
+struct far {
+	struct shelf *shelf;
+	int64_t started;
+	uint32_t uid, gid;
+	_Atomic uint64_t none[N_NONE];	/* inodes that hold no container */
+};
+
+/* Whether the work that this thread does is wanted no more. */
+static bool is_stopped(void)
+{
+	return bloscfs_call_check(NULL) != BLOSCFS_OK;
+}
+
+bool far_is(const struct opts *opts, const char *source)
+{
+	return opts->catalog || url_is(source);
+}
+
+int far_open(const char *source, const struct opts *opts,
+	     struct far **ret_far, char *error, size_t error_cap)
+{
+	const struct shelf_options options = {
+		.connect_ms = (uint64_t)(opts->connect_timeout * 1000),
+		.silence_ms = (uint64_t)(opts->read_timeout * 1000),
+		.retry_ms = (uint64_t)(opts->read_timeout * 1000),
+		.ca_file = opts->ca_file, .catalog = opts->catalog,
+		.no_sign = opts->no_sign, .may_wait = call_may_wait,
+		.stopped = is_stopped,
+	};
+	struct far *far = calloc(1, sizeof(*far));
+	int status = -ENOMEM;
+
+	if (far)
+		status = shelf_open(source, &options, &far->shelf, error,
+				    error_cap);
+	else
+		snprintf(error, error_cap, "no memory to start");
+	if (status) {
+		free(far);
+		return status;
+	}
+	far->started = time(NULL);
+	far->uid = geteuid();
+	far->gid = getegid();
+	*ret_far = far;
+	return 0;
+}
+
+void far_close(struct far *far)
+{
+	if (far)
+		shelf_close(far->shelf);
+	free(far);
+}
+
+void far_rest(struct far *far)
+{
+	shelf_rest(far->shelf);
+}
+
+void far_set_fresh(struct far *far, double seconds)
+{
+	shelf_set_fresh(far->shelf, seconds);
+}
+
+struct shelf *far_shelf(const struct far *far)
+{
+	return far->shelf;
+}
+
+static void tell(const char *path, const char *deed, int status,
+		 const char *text)
+{
+	struct bloscfs_diag why = { .err = BLOSCFS_ERR_IO, .chunk = -1 };
+
+	if (status == -ENOENT || status == -EINTR)
+		return;
+	snprintf(why.text, sizeof(why.text), "%s",
+		 *text ? text : strerror(-status));
+	log_fault(status == -ESTALE ? LEVEL_WARN : LEVEL_ERR,
+		  *path ? path : ".", deed, -status, &why);
+}
+
+/* FNV-1a. */
+static uint64_t number_of(const char *path, uint64_t identity)
+{
+	uint64_t hash = 14695981039346656037u ^ identity;
+
+	for (; *path; path++)
+		hash = (hash ^ (unsigned char)*path) * 1099511628211u;
+	return hash ? hash : 1;
+}
+
+/* Another content is another file, as where one is renamed over it. */
+static void convert(const struct far *far, const char *path,
+		    const struct shelf_stat *from, struct src_stat *to)
+{
+	*to = (struct src_stat){
+		.dev = FAR_DEVICE, .ino = number_of(path, from->identity),
+		.size = from->size, .blocks = (from->size + 511) / 512,
+		.mtime_sec = from->modified ? from->modified : far->started,
+		.mode = from->is_folder ? S_IFDIR | 0555 : S_IFREG | 0444,
+		.uid = far->uid, .gid = far->gid,
+		.nlink = from->is_folder ? 2 : 1, .blksize = 4096,
+	};
+	to->own_mtime_sec = to->mtime_sec;
+	to->ctime_ns = to->mtime_sec * 1000000000;
+}
+
+int far_look(struct far *far, const char *path, struct src_stat *ret_stat)
+{
+	bool single = shelf_single(far->shelf);
+	char why[REMOTE_WHY_CAP];
+	struct shelf_stat stat;
+	int status = shelf_look(far->shelf, single ? "" : path, &stat, why);
+
+	if (status)
+		tell(path, "look-up of the source failed", status, why);
+	else
+		convert(far, path, &stat, ret_stat);
+	return status;
+}
+
+static _Atomic uint64_t *none_slot(const struct far *far, uint64_t ino)
+{
+	return (_Atomic uint64_t *)(uintptr_t)&far->none[ino % N_NONE];
+}
+
+static bool has_name_of_one(const struct choice *choice, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path, *format;
+
+	/* The index of a sparse frame, whose chunks are other objects. */
+	if (strcmp(name, "chunks.b2frame") == 0)
+		return false;
+	format = bloscfs_claimed(name);
+	return format && (!choice || (choice_takes(choice, format, path) &&
+				      !choice_excludes(choice, path)));
+}
+
+enum src_kind far_kind(const struct far *far, const struct choice *choice,
+		       const char *path, const struct src_stat *stat)
+{
+	if (S_ISDIR(stat->mode))
+		return SRC_DIR;
+	if (shelf_single(far->shelf))
+		return SRC_FRAME;
+	if (has_name_of_one(choice, path) &&
+	    atomic_load(none_slot(far, stat->ino)) != stat->ino)
+		return SRC_FRAME;
+	return SRC_PLAIN;
+}
+
+int far_list(struct far *far, const struct choice *choice, const char *path,
+	     uint64_t i, char *name, enum src_kind *ret_kind,
+	     struct src_stat *ret_stat)
+{
+	char why[REMOTE_WHY_CAP], *whole;
+	struct shelf_stat stat;
+	int status = shelf_list(far->shelf, path, i, name, &stat, why);
+
+	if (status) {
+		tell(path, "listing of the source failed", status, why);
+		return status;
+	}
+	if (asprintf(&whole, "%s%s%s", path, *path ? "/" : "", name) < 0)
+		return -ENOMEM;
+	convert(far, whole, &stat, ret_stat);
+	*ret_kind = far_kind(far, choice, whole, ret_stat);
+	free(whole);
+	return stat.told ? 0 : 1;
+}
+
+/* ---- an object as the library's source ------------------------------- */
+
+static enum bloscfs_err read_object(void *arg, uint64_t off, void *buf,
+				    size_t len, size_t *ret_len,
+				    struct bloscfs_diag *why)
+{
+	char text[REMOTE_WHY_CAP];
+	int status = object_read(shelf_object(arg), buf, len, off, text);
+
+	snprintf(why->text, sizeof(why->text), "%s", text);
+	switch (status) {
+	case 0:
+		*ret_len = len;
+		return BLOSCFS_OK;
+	case -ESTALE:
+		return BLOSCFS_ERR_CHANGED;
+	case -ENOMEM:
+		return BLOSCFS_ERR_NOMEM;
+	case -EACCES:
+		return BLOSCFS_ERR_ACCESS;
+	case -EINTR: {
+		enum bloscfs_err err = bloscfs_call_check(why);
+
+		return err != BLOSCFS_OK ? err : BLOSCFS_ERR_CANCELLED;
+	}
+	default:
+		return BLOSCFS_ERR_IO;
+	}
+}
+
+/* Each range that is read is of this very object: nothing to ask. */
+static void want_object(void *arg, const struct bloscfs_range *ranges,
+			size_t n)
+{
+	_Static_assert(sizeof(struct extent) == sizeof(struct bloscfs_range),
+		       "the same two numbers");
+	object_want(shelf_object(arg), (const void *)ranges, n);
+}
+
+static void close_object(void *arg)
+{
+	shelf_give(arg);
+}
+
+int far_take(struct far *far, const char *path, struct lent **ret_lent,
+	     struct src_stat *ret_stat)
+{
+	bool single = shelf_single(far->shelf);
+	char why[REMOTE_WHY_CAP];
+	struct shelf_stat stat;
+	int status = shelf_take(far->shelf, single ? "" : path, ret_lent,
+				why);
+
+	if (status) {
+		tell(path, "open of the source failed", status, why);
+		return status;
+	}
+	shelf_stat_of(*ret_lent, &stat);
+	convert(far, path, &stat, ret_stat);
+	return 0;
+}
+
+int far_open_container(struct far *far, struct bloscfs *fs, const char *path,
+		       struct src_stat *ret_stat,
+		       struct bloscfs_file **ret_file,
+		       struct bloscfs_diag *why)
+{
+	const char *slash = strrchr(path, '/');
+	struct src_stat st;
+	struct lent *lent;
+	uint64_t identity[2];
+	enum bloscfs_err err;
+	int status = far_take(far, path, &lent, &st);
+
+	*why = (struct bloscfs_diag){ .chunk = -1 };
+	if (status)
+		return status;
+	identity[0] = st.ino;
+	identity[1] = st.size;
+	err = bloscfs_open_source(fs, &(struct bloscfs_source){
+		.size = sizeof(struct bloscfs_source),
+		.length = st.size, .identity = identity,
+		.identity_len = sizeof(identity), .read = read_object,
+		.will_need = want_object, .close = close_object,
+		.arg = lent }, slash ? slash + 1 : path, ret_file, why);
+	if (err == BLOSCFS_OK) {
+		*ret_stat = st;
+		return 0;
+	}
+	shelf_give(lent);
+	if (err == BLOSCFS_ERR_NOT_FORMAT)
+		atomic_store(none_slot(far, st.ino), st.ino);
+	return -bloscfs_err_errno(err);
+}
+
+int far_read(struct lent *lent, const char *path, void *buf, size_t len,
+	     off_t off)
+{
+	char why[REMOTE_WHY_CAP];
+	int status = object_read(shelf_object(lent), buf, len, (uint64_t)off,
+				 why);
+
+	if (status)
+		tell(path, "read of the source failed", status, why);
+	return status;
+}

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A web server of ranges that can do wrong in every way it is told to.
+
+Server.log has a row for each request: (path, range, status, bytes sent).
+Server.faults is a list of what the next requests meet, one each; None is no
+fault. always is met by every request while it is set.
+"""
+import contextlib
+import email.utils
+import hashlib
+import html
+import http.server
+import re
+import socketserver
+import threading
+import time
+import urllib.parse
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "objects"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        """Nothing on the terminal."""
+
+    def do_GET(self):
+        server = self.server
+        with server.lock:
+            fault = server.faults.pop(0) if server.faults else server.always
+            found = server.objects.get(
+                urllib.parse.unquote(self.path.split("?")[0]))
+            server.asked.append(dict(self.headers))
+            server.at_once += 1
+            server.most_at_once = max(server.most_at_once, server.at_once)
+        if server.latency:
+            time.sleep(server.latency)
+        self.sent = 0
+        try:
+            status = self.answer(fault, found)
+        finally:
+            with server.lock:
+                server.at_once -= 1
+        server.log.append((self.path, self.headers.get("Range"), status,
+                           self.sent))
+
+    def plain(self, status, body=b"", **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        return status
+
+    def answer(self, fault, found):
+        if isinstance(fault, int):
+            return self.plain(fault, b"x" * 300, **self.server.fault_headers)
+        if fault == "hang":
+            self.server.hung.wait(60)
+            self.close_connection = True
+            return 0
+        if fault == "reset":
+            self.close_connection = True
+            return 0
+        if fault == "garbage":
+            self.wfile.write(b"\x00\xffnot http at all\r\n\r\n" * 50)
+            self.close_connection = True
+            return 0
+        if fault and fault.startswith("redirect "):
+            return self.plain(302, Location=fault.split(" ", 1)[1])
+        if "list-type=2" in self.path:
+            return self.listing(fault)
+        if found is None:
+            return self.plain(404, b"no such object")
+        return self.ranged(fault, *found)
+
+    def listing(self, fault):
+        """What S3 says of a bucket, with its folders by a delimiter."""
+        path, _, query = self.path.partition("?")
+        given = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        names = [name.split("=")[0] for name in query.split("&")]
+        if names != sorted(names) or "/" in query:
+            return self.plain(403, b"SignatureDoesNotMatch")
+        prefix, most = given["prefix"], min(int(given["max-keys"]),
+                                            self.server.page)
+        with self.server.lock:
+            keys = {key[len(path):]: value
+                    for key, value in self.server.objects.items()
+                    if key.startswith(path)}
+        rows = {}
+        for key, (content, tag, modified) in keys.items():
+            if not key.startswith(prefix):
+                continue
+            rest = key[len(prefix):]
+            if "/" in rest:
+                rows[prefix + rest.split("/")[0] + "/"] = None
+            else:
+                rows[key] = (len(content), tag, modified)
+        token = given.get("continuation-token", "")
+        left = [name for name in sorted(rows) if name > token]
+        return self.plain(200, self.page(fault, left[:most], rows,
+                                         len(left) > most))
+
+    @staticmethod
+    def page(fault, names, rows, more):
+        text = ['<?xml version="1.0" encoding="UTF-8"?>']
+        if fault == "entities":
+            text.append('<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + "".join(
+                f'<!ENTITY a{i} "{("&a" + str(i - 1) + ";") * 10}">'
+                for i in range(1, 9)) + "]>")
+        text.append("<ListBucketResult>")
+        if fault == "deep":
+            text.append("<a>" * 100000)
+        for name in names:
+            coded = urllib.parse.quote(name, safe="/")
+            if rows[name] is None:
+                text.append("<CommonPrefixes><Prefix>" + coded +
+                            "</Prefix></CommonPrefixes>")
+                continue
+            size, tag, modified = rows[name]
+            if fault == "no size":
+                size = "many"
+            when = time.strftime("%Y-%m-%dT%H:%M:%S.000Z",
+                                 time.gmtime(modified))
+            text.append(f"<Contents><Key>{coded}</Key><Size>{size}</Size>"
+                        f"<ETag>{html.escape(tag)}</ETag><LastModified>"
+                        f"{when}</LastModified></Contents>")
+        if more:
+            text.append("<NextContinuationToken>" + html.escape(names[-1]) +
+                        "</NextContinuationToken>")
+        return ("".join(text) + ("" if fault == "cut xml" else
+                                 "</ListBucketResult>")).encode()
+
+    def span(self, size):
+        match = re.fullmatch(r"bytes=(\d*)-(\d*)",
+                             self.headers.get("Range", ""))
+        if not match or not size:
+            return None
+        first, last = match.groups()
+        if not first:
+            return max(0, size - int(last)), size - 1
+        return int(first), min(size - 1, int(last) if last else size - 1)
+
+    def ranged(self, fault, content, tag, modified):
+        wanted = self.headers.get("If-Match")
+        if wanted and wanted != tag:
+            return self.plain(412)
+        since = self.headers.get("If-Unmodified-Since")
+        if since and email.utils.parsedate_to_datetime(
+                since).timestamp() < modified:
+            return self.plain(412)
+        span = self.span(len(content))
+        if fault == "whole" or (span is None and content):
+            return self.send(200, content, tag, modified)
+        if span is None or span[0] > span[1]:
+            return self.plain(416, Content_Range=f"bytes */{len(content)}")
+        first, last = span
+        body = content[first:last + 1]
+        ranges = f"bytes {first}-{last}/{len(content)}"
+        length = len(body)
+        if fault == "short":
+            body = body[:-1]
+            length -= 1
+        elif fault == "long":
+            body += b"!"
+            length += 1
+        elif fault == "shifted":
+            ranges = f"bytes {first + 1}-{last + 1}/{len(content) + 1}"
+        elif fault == "other total":
+            ranges = f"bytes {first}-{last}/{len(content) + 1}"
+        elif fault == "no range told":
+            ranges = None
+        elif fault == "huge range":
+            ranges = f"bytes {first}-{2 ** 64 - 1}/{2 ** 64}"
+        elif fault == "other tag":
+            tag = '"another"'
+        elif fault == "cut":
+            body = body[:len(body) // 2]
+        elif fault == "gzip":
+            return self.send(206, body, tag, modified, ranges, length,
+                             Content_Encoding="gzip")
+        return self.send(206, body, tag, modified, ranges, length)
+
+    def send(self, status, body, tag, modified, ranges=None, length=None,
+             **headers):
+        self.send_response(status)
+        if tag:
+            self.send_header("ETag", tag)
+        if modified:
+            self.send_header("Last-Modified",
+                             email.utils.formatdate(modified, usegmt=True))
+        if ranges:
+            self.send_header("Content-Range", ranges)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        length = len(body) if length is None else length
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(body)
+        self.sent = len(body)
+        if len(body) != length:
+            self.close_connection = True
+        return status
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock = threading.Lock()
+        self.objects, self.log, self.asked = {}, [], []
+        self.faults, self.always, self.latency = [], None, 0
+        self.fault_headers, self.page = {}, 1000
+        self.at_once = self.most_at_once = 0
+        self.hung = threading.Event()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.thread = threading.Thread(target=self.serve_forever,
+                                       kwargs={"poll_interval": 0.05})
+        self.thread.start()
+
+    def handle_error(self, request, client_address):
+        """Clients may leave when they like."""
+
+    def put(self, path, content, tag=True, modified=1_600_000_000):
+        """tag: True for one of the content."""
+        if tag is True:
+            tag = '"' + hashlib.md5(content).hexdigest() + '"'
+        with self.lock:
+            self.objects[urllib.parse.unquote(path)] = (content, tag,
+                                                        modified)
+
+    def put_file(self, path, file, **more):
+        with open(file, "rb") as opened:
+            self.put(path, opened.read(), **more)
+        return self.url + path
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.hung.set()
+        self.shutdown()
+        self.thread.join()
+        self.server_close()
