@@ -64,7 +64,8 @@ static void wait_tail(struct remote *remote, struct tail *tail,
 static void ask_ends(struct object *o, char *head, struct response *r,
 		     struct tail *tail)
 {
-	struct request want = object_request(&o->id, 0, END_LEN, head), end = want;
+	struct request want = object_request(&o->id, 0, END_LEN, head);
+	struct request end = want;
 	struct job *job;
 
 	if (!remote_may_wait(o->id.remote)) {
