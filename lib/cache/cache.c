@@ -7,8 +7,8 @@
  * are held for list work only; mapping and unmapping, waiting and waking
  * happen outside, and so does all that callers do between the calls.
  *
- * room.c makes room for newcomers, trim.c has what leaves on demand, arena.c the
- * memory, table.c the keys, queues.c the order of leaving.
+ * room.c makes room for newcomers, trim.c has what leaves on demand, arena.c
+ * the memory, table.c the keys, queues.c the order of leaving.
  */
 #include "cache/cache.h"
 
