@@ -46,6 +46,9 @@ class Family:
 
     def add_sample(self, name, labels, value):
         kind = self.meta.get("TYPE")
+        if kind == "histogram":
+            self.add_bucket(name, labels, value)
+            return
         if kind not in SUFFIX or name != self.name + SUFFIX[kind]:
             raise ValueError(f"{name} is no sample of {self.name}")
         if kind == "counter" and value < 0 or kind == "info" and value != 1:
@@ -55,7 +58,29 @@ class Family:
             raise ValueError(f"{name} {key} twice")
         self.samples[key] = value
 
+    def add_bucket(self, name, labels, value):
+        """Buckets that never fall, up to +Inf, then count and sum."""
+        part = name[len(self.name):]
+        if not name.startswith(self.name) or part not in (
+                "_bucket", "_count", "_sum") or value < 0:
+            raise ValueError(f"{name} {value} is no sample of {self.name}")
+        buckets = [seen for key, seen in self.samples.items()
+                   if key[0][0] == "le"]
+        if part == "_bucket":
+            if list(labels) != ["le"] or (buckets and buckets[-1] > value):
+                raise ValueError(f"{name} {labels} {value} falls")
+        elif labels or part == "_count" and buckets[-1] != value:
+            raise ValueError(f"{name} is not the last bucket")
+        key = tuple(sorted(labels.items())) or ((part, ""),)
+        if key in self.samples:
+            raise ValueError(f"{name} {key} twice")
+        self.samples[key] = value
+
     def check(self):
+        if self.meta.get("TYPE") == "histogram" and not {
+                (("le", "+Inf"),), (("_count", ""),), (("_sum", ""),)
+                } <= self.samples.keys():
+            raise ValueError(f"{self.name} lacks samples")
         if not self.samples or "HELP" not in self.meta:
             raise ValueError(f"{self.name} is not complete")
         unit = self.meta.get("UNIT")
@@ -91,5 +116,5 @@ def parse(text):
             raise ValueError(f"not OpenMetrics: {line!r}")
     for family in families.values():
         family.check()
-    return {family.name + SUFFIX[family.meta["TYPE"]]: family.samples
+    return {family.name + SUFFIX.get(family.meta["TYPE"], ""): family.samples
             for family in families.values()}

@@ -77,7 +77,10 @@ def touch_all(base):
 def check_damaged(base, notes):
     if os.path.isfile(base) or not os.path.exists(base + b"/info.json"):
         # Not recognised: it passes through as it is.
-        touch_all(base)
+        if os.path.isfile(base):
+            harness.read(base)
+        else:
+            touch_all(base)
         return
     failed = touch_all(base)
     info = json.loads(harness.read(os.path.join(base, b"info.json")))
