@@ -21,8 +21,8 @@ struct metrics {
 	struct work_counts work;
 	struct transport_counts net;
 	uint64_t net_retries;
-	uint64_t frames_open;	/* containers */
-	uint64_t frames_idle;	/* of these: nobody uses them now */
+	uint64_t containers_open;	/* containers */
+	uint64_t containers_idle;	/* of these: nobody uses them now */
 	uint64_t nodes;		/* names that the kernel remembers */
 	int64_t started;	/* seconds since 1970 */
 };

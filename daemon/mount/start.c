@@ -33,7 +33,7 @@
 #define ERROR_CAP 2048
 #define LEAST_MEMORY (1 << 20)
 #define THREAD_MEMORY (32 << 10)	/* buffers of one thread */
-#define MAX_IDLE_FRAMES 256
+#define MAX_IDLE_CONTAINERS 256
 #define MAX_DIRS 1024
 #define FAR_THREADS 32	/* that wait for a server, most of the time */
 #define OWN_FILES 12	/* the device, the source, the log, signals ... */
@@ -76,7 +76,7 @@ static size_t share_descriptors(struct daemon *daemon)
 		daemon->max_workers = 2;
 	daemon->max_dirs = quarter < MAX_DIRS ? (unsigned)quarter : MAX_DIRS;
 	bloscfs_fd_set_limit(quarter > 16 ? 2 * quarter : quarter + 1);
-	return quarter < MAX_IDLE_FRAMES ? quarter : MAX_IDLE_FRAMES;
+	return quarter < MAX_IDLE_CONTAINERS ? quarter : MAX_IDLE_CONTAINERS;
 }
 
 static enum exit_code make_library(struct daemon *daemon)
@@ -163,7 +163,7 @@ static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
 	const char *path = daemon->src.file ? daemon->src.file : "";
 	struct bloscfs_diag why;
 	struct opened opened;
-	struct frame *frame;
+	struct container *container;
 	int status = look_open(daemon, path, &opened, &why);
 
 	if (status && why.err == BLOSCFS_OK)
@@ -177,14 +177,15 @@ static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
 			    bloscfs_err_name(why.err),
 			    (unsigned long long)why.off);
 	look_tell_status(*path ? path : ".", opened.file);
-	if (tree_init(&daemon->tree, NODE_FRAME, &opened.st, max_idle)) {
+	if (tree_init(&daemon->tree, NODE_CONTAINER, &opened.st, max_idle)) {
 		bloscfs_close(opened.file);
 		return fail(EXIT_FAILED, "no memory to start; free some");
 	}
-	frame = tree_add_frame(&daemon->tree, daemon->tree.root, &opened);
-	if (!frame)
+	container =
+		tree_add_container(&daemon->tree, daemon->tree.root, &opened);
+	if (!container)
 		return fail(EXIT_FAILED, "no memory to start; free some");
-	tree_put_frame(&daemon->tree, frame);
+	tree_put_container(&daemon->tree, container);
 	return EXIT_OK;
 }
 
@@ -210,7 +211,7 @@ static int look_above(struct daemon *daemon, const char *source)
 static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 				const char *source)
 {
-	enum src_kind kind = SRC_FRAME;
+	enum src_kind kind = SRC_CONTAINER;
 	struct src_stat st;
 	int status = 0;
 
@@ -221,13 +222,13 @@ static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 			return open_tree(daemon, max_idle, &st);
 		if (!status)
 			status = src_kind(&daemon->src, -1, "", &st, &kind);
-		if (!status && kind != SRC_FRAME)
+		if (!status && kind != SRC_CONTAINER)
 			status = look_above(daemon, source);
 	}
 	if (status)
 		return fail(EXIT_SOURCE, "cannot look into '%s': %s; give "
 			    "another", source, strerror(-status));
-	return kind == SRC_FRAME ? open_single(daemon, max_idle, source) :
+	return kind == SRC_CONTAINER ? open_single(daemon, max_idle, source) :
 				   open_tree(daemon, max_idle, &st);
 }
 

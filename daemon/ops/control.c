@@ -33,8 +33,8 @@ static void write_stats(struct daemon *daemon, FILE *out)
 	faults_count(&metrics.faults);
 	bloscfs_stats_get(daemon->fs, &metrics.stats);
 	work_count(daemon, &metrics.work);
-	tree_count(&daemon->tree, &metrics.nodes, &metrics.frames_open,
-		   &metrics.frames_idle);
+	tree_count(&daemon->tree, &metrics.nodes, &metrics.containers_open,
+		   &metrics.containers_idle);
 	if (daemon->src.far)
 		shelf_count(far_shelf(daemon->src.far), &metrics.net,
 			    &metrics.net_retries);

@@ -103,11 +103,13 @@ static int open_dir(struct daemon *daemon, struct node *node,
 	switch ((enum node_kind)node->kind) {
 	case NODE_DIR:
 		return open_source_dir(daemon, node, handle);
-	case NODE_FRAME:
-		return look_frame(daemon, node, &handle->frame);
+	case NODE_CONTAINER:
+		return look_container(daemon, node, &handle->container);
 	case NODE_ENTRY:
-		return node->entry.attr.is_dir ?
-		       look_frame(daemon, node, &handle->frame) : -ENOTDIR;
+		return node->entry.attr.is_dir
+			       ? look_container(daemon, node,
+						&handle->container)
+			       : -ENOTDIR;
 	case NODE_CONTROL:
 		return node->control.text ? -ENOTDIR : 0;
 	case NODE_PLAIN:
@@ -238,7 +240,7 @@ static bool add_pair(struct daemon *daemon, struct listing *list,
 		return true;
 	if (!reply_list_fits(list, dir))
 		return false;
-	add_found(daemon, list, handle, dir, beside, NODE_FRAME, &dir_st,
+	add_found(daemon, list, handle, dir, beside, NODE_CONTAINER, &dir_st,
 		  next, true);
 	return true;
 }
@@ -418,33 +420,33 @@ static void add_plain_entry(struct listing *list, const struct handle *handle,
 			    off_t next)
 {
 	struct fuse_entry_param param = { 0 };
-	const struct frame *frame = handle->frame;
-	bool is_dir = bloscfs_is_dir(frame->file, &entry->node);
+	const struct container *container = handle->container;
+	bool is_dir = bloscfs_is_dir(container->file, &entry->node);
 
 	if (call_is_void())
 		return;
-	param.attr.st_ino = tree_ino(&frame->st, NODE_ENTRY, entry->number);
+	param.attr.st_ino = tree_ino(&container->st, NODE_ENTRY, entry->number);
 	param.attr.st_mode = is_dir ? S_IFDIR : S_IFREG;
 	reply_list_add(list, name, &param, next);
 }
 
-static void add_frame_entry(struct daemon *daemon, struct listing *list,
+static void add_container_entry(struct daemon *daemon, struct listing *list,
 			    const struct handle *handle,
 			    const struct src_stat *st, const char *name,
 			    struct entry *entry, off_t next)
 {
 	struct fuse_entry_param param = { 0 };
-	const struct frame *frame = handle->frame;
+	const struct container *container = handle->container;
 	uint64_t id = 0, ino = 0, mark = bloscfs_mark();
 
-	entry->number = bloscfs_node_id(frame->file, &entry->node);
-	entry->version = frame->version;
-	entry->keeps = bloscfs_keeps(frame->file, &entry->node);
+	entry->number = bloscfs_node_id(container->file, &entry->node);
+	entry->version = container->version;
+	entry->keeps = bloscfs_keeps(container->file, &entry->node);
 	if (!list->link) {
 		add_plain_entry(list, handle, name, entry, next);
 		return;
 	}
-	bloscfs_stat(frame->file, &entry->node, &entry->attr);
+	bloscfs_stat(container->file, &entry->node, &entry->attr);
 	if (call_is_void())
 		return;
 	/* What cannot be told now is for the one who looks it up. */
@@ -456,14 +458,14 @@ static void add_frame_entry(struct daemon *daemon, struct listing *list,
 			     &ino) == 0)
 		reply_param(daemon, id, &param);
 	else
-		ino = tree_ino(&frame->st, NODE_ENTRY, entry->number);
+		ino = tree_ino(&container->st, NODE_ENTRY, entry->number);
 	reply_attr_entry(daemon, &entry->attr, st, ino, &param.attr);
 	reply_list_add(list, name, &param, next);
 }
 
 /* 0 or -errno. A name that cannot be told now comes with the next call, or
  * not at all: a listing is never shorter than it is. */
-static int list_frame(struct daemon *daemon, struct listing *list,
+static int list_container(struct daemon *daemon, struct listing *list,
 		      const struct handle *handle, off_t off)
 {
 	static const char *const dots[] = { ".", ".." };
@@ -476,21 +478,21 @@ static int list_frame(struct daemon *daemon, struct listing *list,
 	bool open;
 
 	/* Owner and rights are those of now. */
-	tree_stat(&daemon->tree, tree_container(handle->node), &st, &ino,
+	tree_stat(&daemon->tree, tree_owner(handle->node), &st, &ino,
 		  &open);
 	for (; off < 2; off++) {
 		if (!reply_list_fits(list, dots[off]))
 			return 0;
 		add_dots(daemon, list, handle->node, dots[off], off + 1);
 	}
-	while (bloscfs_list(handle->frame->file, &dir, (uint64_t)off - 2,
+	while (bloscfs_list(handle->container->file, &dir, (uint64_t)off - 2,
 			    name, &entry.node) &&
 	       bloscfs_met(mark, NULL) == BLOSCFS_OK) {
 		if (call_is_void() || !reply_list_fits(list, name))
 			return 0;
 		off++;
 		if (!tree_is_control(handle->node, name))
-			add_frame_entry(daemon, list, handle, &st, name,
+			add_container_entry(daemon, list, handle, &st, name,
 					&entry, off);
 		mark = bloscfs_mark();
 	}
@@ -528,9 +530,9 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	int status = reply_list_start(&list, task->req, task->len, plus);
 
 	list.link = plus && wants_nodes(daemon, handle);
-	if (!status && handle->frame) {
+	if (!status && handle->container) {
 		if (off >= 0)
-			status = list_frame(daemon, &list, handle, off);
+			status = list_container(daemon, &list, handle, off);
 	} else if (!status && handle->node->kind == NODE_CONTROL) {
 		if (off >= 0)
 			list_control(daemon, &list, handle, off);

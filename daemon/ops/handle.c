@@ -58,8 +58,8 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 	if (handle->next)
 		handle->next->at = handle->at;
 	pthread_mutex_unlock(&all.lock);
-	if (handle->frame)
-		tree_put_frame(&daemon->tree, handle->frame);
+	if (handle->container)
+		tree_put_container(&daemon->tree, handle->container);
 	bloscfs_fd_free(handle->file);
 	shelf_give(handle->lent);
 	handle_close_dir(daemon, handle);
@@ -80,7 +80,7 @@ struct handle *handle_of(const struct fuse_file_info *fi)
 	return (struct handle *)(uintptr_t)fi->fh;
 }
 
-/* Whether there is hope for a follower of the handle's frame. */
+/* Whether there is hope for a follower of the handle's container. */
 static bool may_follow(struct handle *handle)
 {
 	bool may;
@@ -94,41 +94,42 @@ static bool may_follow(struct handle *handle)
 }
 
 bool handle_follow(struct daemon *daemon, struct handle *handle,
-		   const struct frame *last)
+		   const struct container *last)
 {
-	struct frame *next, *old = NULL;
+	struct container *next, *old = NULL;
 	bool moved;
 	int status;
 
 	if (!may_follow(handle))
 		return false;
-	status = look_frame(daemon, handle->node, &next);
+	status = look_container(daemon, handle->node, &next);
 	pthread_mutex_lock(&handle->lock);
 	if (!status) {
-		old = handle->frame;
-		handle->frame = next;
+		old = handle->container;
+		handle->container = next;
 	}
 	handle->stuck = status == -ESTALE;
-	moved = handle->frame != last;
+	moved = handle->container != last;
 	pthread_mutex_unlock(&handle->lock);
 	if (old)
-		tree_put_frame(&daemon->tree, old);
+		tree_put_container(&daemon->tree, old);
 	return moved;
 }
 
-struct frame *handle_frame(struct daemon *daemon, struct handle *handle)
+struct container *handle_container(struct daemon *daemon, struct handle *handle)
 {
-	struct frame *frame;
+	struct container *container;
 	int i;
 
 	for (i = 0;; i++) {
 		pthread_mutex_lock(&handle->lock);
-		frame = tree_hold_frame(&daemon->tree, handle->frame);
+		container =
+			tree_hold_container(&daemon->tree, handle->container);
 		pthread_mutex_unlock(&handle->lock);
-		if (i > 0 || !atomic_load(&frame->replaced) ||
-		    !handle_follow(daemon, handle, frame))
-			return frame;
-		tree_put_frame(&daemon->tree, frame);
+		if (i > 0 || !atomic_load(&container->replaced) ||
+		    !handle_follow(daemon, handle, container))
+			return container;
+		tree_put_container(&daemon->tree, container);
 	}
 }
 

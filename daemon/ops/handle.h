@@ -15,7 +15,7 @@
 struct handle {
 	atomic_uint refs;	/* the kernel's, and of requests under way */
 	struct node *node;
-	struct frame *frame;	/* of what lies in a container; or NULL */
+	struct container *container; /* of what lies in a container; or NULL */
 	struct bloscfs_fd *file;	/* of a plain file; or NULL */
 	struct lent *lent;	/* of a plain file on a server; or NULL */
 	uint64_t lent_size;
@@ -26,8 +26,8 @@ struct handle {
 	off_t dir_off;		/* where dir stands */
 	struct places *places;	/* with keep: for offsets; NULL: none yet */
 	uint32_t names_asked;	/* of the directory when it was opened */
-	pthread_mutex_t lock;	/* guards frame, stuck, dir and places */
-	bool stuck;		/* what follows frame is something else */
+	pthread_mutex_t lock;	/* guards container, stuck, dir and places */
+	bool stuck;		/* what follows container is something else */
 	struct handle *next, **at;	/* among all */
 };
 
@@ -45,11 +45,12 @@ void handle_close_dir(struct daemon *daemon, struct handle *handle);
 struct handle *handle_of(const struct fuse_file_info *fi);
 /* The opened container to read from, referenced: one that continues the one
  * that was opened, if there is such by now. */
-struct frame *handle_frame(struct daemon *daemon, struct handle *handle);
-/* Moves on to what continues the frame `last`, if the entry lives there too;
- * false if there is nothing else to read from. */
+struct container *handle_container(struct daemon *daemon,
+				   struct handle *handle);
+/* Moves on to what continues the container `last`, if the entry lives there
+ * too; false if there is nothing else to read from. */
 bool handle_follow(struct daemon *daemon, struct handle *handle,
-		   const struct frame *last);
+		   const struct container *last);
 /* The entry that a container's node or one within it stands for. */
 struct bloscfs_node handle_entry(const struct node *node);
 

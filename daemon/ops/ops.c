@@ -43,21 +43,21 @@ static int find_entry_attr(struct daemon *daemon, struct node *node,
 {
 	struct bloscfs_attr entry = tree_entry_attr(&daemon->tree, node), now;
 	uint64_t mark = bloscfs_mark();
-	struct frame *frame;
+	struct container *container;
 	int status = 0;
 
 	if (!tree_is_current(&daemon->tree, node)) {
 		status = node->entry.keeps ?
-			 look_frame(daemon, node, &frame) : -ESTALE;
+			 look_container(daemon, node, &container) : -ESTALE;
 		if (!status) {
-			bloscfs_stat(frame->file, &node->entry.node, &now);
+			bloscfs_stat(container->file, &node->entry.node, &now);
 			status = call_is_void() ? -EINTR :
 				 -bloscfs_err_errno(bloscfs_met(mark, NULL));
 			if (!status) {
 				entry = now;
 				tree_note_attr(&daemon->tree, node, &entry);
 			}
-			tree_put_frame(&daemon->tree, frame);
+			tree_put_container(&daemon->tree, container);
 		}
 	}
 	if (status && (!open || call_is_void()))
@@ -80,7 +80,7 @@ static int find_attr(struct daemon *daemon, struct node *node,
 		control_attr(daemon, node, attr);
 		return 0;
 	}
-	status = look_again(daemon, tree_container(node), &st);
+	status = look_again(daemon, tree_owner(node), &st);
 	tree_stat(&daemon->tree, node, &last, &ino, &open);
 	if (status && (!open || call_is_void()))
 		return status;
@@ -146,32 +146,32 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 	return 0;
 }
 
-static int lookup_in_frame(struct daemon *daemon, struct node *parent,
+static int lookup_in_container(struct daemon *daemon, struct node *parent,
 			   const char *name, struct fuse_entry_param *param)
 {
 	struct bloscfs_node dir = handle_entry(parent);
 	struct bloscfs_diag why = { .chunk = -1 };
 	struct entry entry;
-	struct frame *frame;
+	struct container *container;
 	struct src_stat st;
 	uint64_t id, ino, container_ino, mark;
 	enum bloscfs_err err;
 	bool open;
-	int status = look_frame(daemon, parent, &frame);
+	int status = look_container(daemon, parent, &container);
 
 	if (status)
 		return status;
 	status = -ENOENT;
 	mark = bloscfs_mark();
-	if (bloscfs_lookup(frame->file, &dir, name, &entry.node)) {
-		bloscfs_stat(frame->file, &entry.node, &entry.attr);
+	if (bloscfs_lookup(container->file, &dir, name, &entry.node)) {
+		bloscfs_stat(container->file, &entry.node, &entry.attr);
 		status = call_is_void() ? -EINTR : 0;
 	}
 	if (!status) {
-		entry.number = bloscfs_node_id(frame->file,
+		entry.number = bloscfs_node_id(container->file,
 					       &entry.node);
-		entry.version = frame->version;
-		entry.keeps = bloscfs_keeps(frame->file, &entry.node);
+		entry.version = container->version;
+		entry.keeps = bloscfs_keeps(container->file, &entry.node);
 	}
 	err = call_is_void() ? BLOSCFS_OK : bloscfs_met(mark, &why);
 	if (err != BLOSCFS_OK) {
@@ -183,12 +183,12 @@ static int lookup_in_frame(struct daemon *daemon, struct node *parent,
 					  &id, &ino);
 	if (!status) {
 		/* Owner and rights may have changed since it was opened. */
-		tree_stat(&daemon->tree, tree_container(parent), &st,
+		tree_stat(&daemon->tree, tree_owner(parent), &st,
 			  &container_ino, &open);
 		reply_param(daemon, id, param);
 		reply_attr_entry(daemon, &entry.attr, &st, ino, &param->attr);
 	}
-	tree_put_frame(&daemon->tree, frame);
+	tree_put_container(&daemon->tree, container);
 	return status;
 }
 
@@ -206,9 +206,9 @@ static bool run_lookup(struct daemon *daemon, struct task *task)
 	else if (parent && (parent->kind == NODE_CONTROL ||
 			    tree_is_control(parent, name)))
 		status = control_lookup(daemon, parent, name, &param);
-	else if (parent && (parent->kind == NODE_FRAME ||
+	else if (parent && (parent->kind == NODE_CONTAINER ||
 			    parent->kind == NODE_ENTRY))
-		status = lookup_in_frame(daemon, parent, name, &param);
+		status = lookup_in_container(daemon, parent, name, &param);
 	else if (parent && parent->kind == NODE_DIR)
 		status = lookup_in_source(daemon, parent, name, &param);
 	else if (parent)
@@ -327,11 +327,11 @@ static int open_entry(struct daemon *daemon, struct node *node,
 {
 	struct bloscfs_diag why = { .chunk = -1 };
 	enum bloscfs_err err;
-	int status = look_frame(daemon, node, &handle->frame);
+	int status = look_container(daemon, node, &handle->container);
 
 	if (status)
 		return status;
-	err = bloscfs_access(handle->frame->file, &node->entry.node, &why);
+	err = bloscfs_access(handle->container->file, &node->entry.node, &why);
 	if (call_is_void())
 		return -EINTR;
 	if (err != BLOSCFS_OK) {
@@ -342,7 +342,7 @@ static int open_entry(struct daemon *daemon, struct node *node,
 	/* A changed container has other nodes, and a grown one the same bytes
 	 * and more, but the last page may end too early. */
 	fi->keep_cache = tree_note_entry(&daemon->tree, node,
-					 handle->frame->version);
+					 handle->container->version);
 	return 0;
 }
 
@@ -362,7 +362,7 @@ static int open_node(struct daemon *daemon, struct node *node,
 		fi->keep_cache = 1;
 		return node->control.text ? 0 : -EISDIR;
 	case NODE_DIR:
-	case NODE_FRAME:
+	case NODE_CONTAINER:
 		return -EISDIR;
 	case NODE_LINK:
 		break;
@@ -415,12 +415,12 @@ static void op_release(fuse_req_t req, fuse_ino_t id,
 
 static enum bloscfs_err send_gathered(fuse_req_t req,
 				      const struct handle *handle,
-				      const struct frame *frame, void *buf,
-				      size_t len, off_t off,
+				      const struct container *container,
+				      void *buf, size_t len, off_t off,
 				      struct bloscfs_diag *why)
 {
 	size_t got;
-	enum bloscfs_err err = bloscfs_read(frame->file,
+	enum bloscfs_err err = bloscfs_read(container->file,
 					    &handle->node->entry.node,
 					    (uint64_t)off, buf, len, &got,
 					    why);
@@ -441,10 +441,9 @@ static size_t count_bytes(const struct iovec *iov, size_t n)
 	return len;
 }
 
-static enum bloscfs_err send_pieces(fuse_req_t req,
-				    const struct handle *handle,
-				    const struct frame *frame, void *buf,
-				    size_t len, off_t off,
+static enum bloscfs_err send_pieces(fuse_req_t req, const struct handle *handle,
+				    const struct container *container,
+				    void *buf, size_t len, off_t off,
 				    struct bloscfs_diag *why)
 {
 	struct bloscfs_pieces *pieces = reply_pieces();
@@ -452,7 +451,7 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 	size_t n;
 	enum bloscfs_err err;
 
-	err = bloscfs_pin(frame->file, &handle->node->entry.node,
+	err = bloscfs_pin(container->file, &handle->node->entry.node,
 			  (uint64_t)off, buf, len, pieces, &iov, &n, why);
 	if (err != BLOSCFS_OK)
 		return err;
@@ -460,44 +459,44 @@ static enum bloscfs_err send_pieces(fuse_req_t req,
 		counters_served(SERVED_CONTAINER, count_bytes(iov, n));
 		fuse_reply_iov(req, iov, (int)n);
 	}
-	bloscfs_unpin(frame->file, pieces);
+	bloscfs_unpin(container->file, pieces);
 	return n <= MAX_PIECES ? BLOSCFS_OK :
-	       send_gathered(req, handle, frame, buf, len, off, why);
+	       send_gathered(req, handle, container, buf, len, off, why);
 }
 
 /* An old opening that is too short for a file which has grown since: a short
  * answer would become zeros. */
 static bool ends_too_early(struct daemon *daemon, const struct handle *handle,
-			   struct frame *frame, uint64_t end)
+			   struct container *container, uint64_t end)
 {
 	struct bloscfs_attr attr, last;
 
-	if (!atomic_load(&frame->replaced))
+	if (!atomic_load(&container->replaced))
 		return false;
-	bloscfs_stat(frame->file, &handle->node->entry.node, &attr);
+	bloscfs_stat(container->file, &handle->node->entry.node, &attr);
 	last = tree_entry_attr(&daemon->tree, handle->node);
 	return attr.size < end && attr.size < last.size;
 }
 
 /* A source that has only grown is read on from its next opening. */
-static enum bloscfs_err read_frame(fuse_req_t req, struct daemon *daemon,
+static enum bloscfs_err read_container(fuse_req_t req, struct daemon *daemon,
 				   struct handle *handle, void *buf,
 				   size_t len, off_t off,
 				   struct bloscfs_diag *why)
 {
 	enum bloscfs_err err = BLOSCFS_ERR_CHANGED;
-	struct frame *frame;
+	struct container *container;
 	bool again = true;
 
 	for (int i = 0; i < MAX_FOLLOWED && again; i++) {
-		frame = handle_frame(daemon, handle);
-		err = ends_too_early(daemon, handle, frame,
+		container = handle_container(daemon, handle);
+		err = ends_too_early(daemon, handle, container,
 				     (uint64_t)off + len) ?
 		      BLOSCFS_ERR_CHANGED :
-		      send_pieces(req, handle, frame, buf, len, off, why);
+		      send_pieces(req, handle, container, buf, len, off, why);
 		again = err == BLOSCFS_ERR_CHANGED &&
-			handle_follow(daemon, handle, frame);
-		tree_put_frame(&daemon->tree, frame);
+			handle_follow(daemon, handle, container);
+		tree_put_container(&daemon->tree, container);
 	}
 	return err;
 }
@@ -511,7 +510,7 @@ static bool read_entry(fuse_req_t req, struct daemon *daemon,
 	void *buf = reply_buffer(len);
 
 	if (buf)
-		err = read_frame(req, daemon, handle, buf, len, off, &why);
+		err = read_container(req, daemon, handle, buf, len, off, &why);
 	if (call_is_void())
 		return false;
 	if (err == BLOSCFS_OK)
@@ -554,7 +553,7 @@ static void op_read(fuse_req_t req, fuse_ino_t id, size_t len, off_t off,
 static int ask_source(struct daemon *daemon, struct node *node, int mask)
 {
 	LOOK_PATH path = NULL;
-	int fd, status = look_path(daemon, tree_container(node), &path);
+	int fd, status = look_path(daemon, tree_owner(node), &path);
 
 	if (status || daemon->src.far)
 		return status;

@@ -95,11 +95,11 @@ struct rights reply_rights(const struct daemon *daemon, enum node_kind kind,
 		.has_gid = opts->has_gid, .gid = opts->gid,
 		.mask = is_dir ? opts->dmask : opts->fmask,
 	};
-	bool in_frame = kind == NODE_FRAME || kind == NODE_ENTRY;
-	struct rights rights = in_frame ? src_content_rights(st) :
+	bool in_container = kind == NODE_CONTAINER || kind == NODE_ENTRY;
+	struct rights rights = in_container ? src_content_rights(st) :
 					  src_rights(st);
 
-	if (in_frame)
+	if (in_container)
 		rights = is_dir ? rights_of_folder(&rights) :
 				  rights_of_file(&rights);
 	rights = rights_cut(&rights, &cut);
@@ -134,7 +134,7 @@ void reply_attr_source(const struct daemon *daemon, enum node_kind kind,
 
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = ino;
-	set_rights(daemon, kind, kind == NODE_DIR || kind == NODE_FRAME, st,
+	set_rights(daemon, kind, kind == NODE_DIR || kind == NODE_CONTAINER, st,
 		   attr);
 	/* Directories have one link: how many folders they hold is not
 	 * known, since containers count as folders here. */

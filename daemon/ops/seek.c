@@ -41,14 +41,14 @@ static void seek_whole(fuse_req_t req, const struct handle *handle, off_t off,
 static void seek_entry(struct daemon *daemon, const struct task *task,
 		       struct handle *handle)
 {
-	struct frame *frame = handle_frame(daemon, handle);
+	struct container *container = handle_container(daemon, handle);
 	enum bloscfs_err err;
 	uint64_t to = 0;
 
-	err = bloscfs_seek(frame->file, &handle->node->entry.node,
+	err = bloscfs_seek(container->file, &handle->node->entry.node,
 			   (uint64_t)task->off, task->flag == SEEK_HOLE, &to,
 			   NULL);
-	tree_put_frame(&daemon->tree, frame);
+	tree_put_container(&daemon->tree, container);
 	if (call_is_void())
 		return;
 	if (err == BLOSCFS_OK)

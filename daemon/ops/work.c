@@ -241,7 +241,7 @@ static const void *find_container(struct daemon *daemon,
 	const void *container = NULL;
 
 	if (node) {
-		container = tree_container(node);
+		container = tree_owner(node);
 		tree_put(&daemon->tree, node);
 	}
 	return container;

@@ -29,7 +29,7 @@
 /* Attributes of one entry, until given back. */
 struct asking {
 	struct node *node;
-	struct frame *frame;
+	struct container *container;
 	struct bloscfs_node entry;
 };
 
@@ -44,10 +44,10 @@ static int take(struct daemon *daemon, fuse_ino_t id, struct asking *ret)
 	node = tree_get(&daemon->tree, id);
 	if (!node)
 		return -ESTALE;
-	if (node->kind != NODE_FRAME && node->kind != NODE_ENTRY)
+	if (node->kind != NODE_CONTAINER && node->kind != NODE_ENTRY)
 		status = -ENODATA;
 	else
-		status = look_frame(daemon, node, &ret->frame);
+		status = look_container(daemon, node, &ret->container);
 	if (status) {
 		tree_put(&daemon->tree, node);
 		return status;
@@ -59,7 +59,7 @@ static int take(struct daemon *daemon, fuse_ino_t id, struct asking *ret)
 
 static void give(struct daemon *daemon, struct asking *asking)
 {
-	tree_put_frame(&daemon->tree, asking->frame);
+	tree_put_container(&daemon->tree, asking->container);
 	tree_put(&daemon->tree, asking->node);
 }
 
@@ -88,7 +88,7 @@ static bool is_source(const struct node *node)
 static size_t find_list(struct daemon *daemon, struct node *node, void *buf)
 {
 	bool open, is_dir = node->kind == NODE_DIR ||
-			    node->kind == NODE_FRAME;
+			    node->kind == NODE_CONTAINER;
 	struct rights rights;
 	struct src_stat st;
 	uint64_t ino;
@@ -150,10 +150,11 @@ static bool run_get(struct daemon *daemon, struct task *task)
 		return true;
 	}
 	mark = bloscfs_mark();
-	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &have,
-				  NULL, NULL); i++)
+	for (i = 0; bloscfs_xattr(asking.container->file, &asking.entry, i,
+				  &have, NULL, NULL);
+	     i++)
 		if (strcmp(have, name) == 0)
-			bloscfs_xattr(asking.frame->file, &asking.entry, i,
+			bloscfs_xattr(asking.container->file, &asking.entry, i,
 				      &have, value, &len);
 	status = bloscfs_err_errno(bloscfs_met(mark, NULL));
 	give(daemon, &asking);
@@ -295,10 +296,11 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	}
 	/* A chunk is not looked at to say that it can be asked: ls -l wants
 	 * this list for each of a million. */
-	whole = asking.node->kind == NODE_FRAME;
+	whole = asking.node->kind == NODE_CONTAINER;
 	mark = bloscfs_mark();
-	for (i = 0; bloscfs_xattr(asking.frame->file, &asking.entry, i, &name,
-				  whole ? value : NULL, whole ? &len : NULL);
+	for (i = 0;
+	     bloscfs_xattr(asking.container->file, &asking.entry, i, &name,
+			   whole ? value : NULL, whole ? &len : NULL);
 	     i++) {
 		n = strlen(name) + 1;
 		if (len == 0 || n > sizeof(list) - used)

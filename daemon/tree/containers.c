@@ -3,7 +3,8 @@
  * containers.c - opened containers: one per node, shared by its users, kept
  * for a while when idle.
  *
- * A frame without users is in the list of the idle exactly if it has a node.
+ * A container without users is in the list of the idle exactly if it has a
+ * node.
  */
 #include "tree/containers_priv.h"
 
@@ -15,163 +16,164 @@
  * of a single container. */
 #define SHED_IDLE 4
 
-static void unlink_idle(struct tree *tree, struct frame *frame)
+static void unlink_idle(struct tree *tree, struct container *container)
 {
-	if (frame->newer)
-		frame->newer->older = frame->older;
+	if (container->newer)
+		container->newer->older = container->older;
 	else
-		tree->newest = frame->older;
-	if (frame->older)
-		frame->older->newer = frame->newer;
+		tree->newest = container->older;
+	if (container->older)
+		container->older->newer = container->newer;
 	else
-		tree->oldest = frame->newer;
-	frame->newer = frame->older = NULL;
+		tree->oldest = container->newer;
+	container->newer = container->older = NULL;
 	INVARIANT(tree->n_idle > 0);
 	tree->n_idle--;
 }
 
-static void link_idle(struct tree *tree, struct frame *frame)
+static void link_idle(struct tree *tree, struct container *container)
 {
-	frame->older = tree->newest;
-	frame->newer = NULL;
+	container->older = tree->newest;
+	container->newer = NULL;
 	if (tree->newest)
-		tree->newest->newer = frame;
+		tree->newest->newer = container;
 	else
-		tree->oldest = frame;
-	tree->newest = frame;
+		tree->oldest = container;
+	tree->newest = container;
 	tree->n_idle++;
 }
 
-static void collect(struct tree *tree, struct frame *frame,
-		    struct frame **closing)
+static void collect(struct tree *tree, struct container *container,
+		    struct container **closing)
 {
-	frame->older = *closing;
-	*closing = frame;
-	INVARIANT(tree->n_frames > 0);
-	tree->n_frames--;
+	container->older = *closing;
+	*closing = container;
+	INVARIANT(tree->n_containers > 0);
+	tree->n_containers--;
 }
 
-void frames_detach(struct tree *tree, struct node *node,
-		   struct frame **closing)
+void containers_detach(struct tree *tree, struct node *node,
+		   struct container **closing)
 {
-	struct frame *frame = node->frame;
+	struct container *container = node->container;
 
-	if (!frame)
+	if (!container)
 		return;
-	node->frame = NULL;
-	frame->node = NULL;
+	node->container = NULL;
+	container->node = NULL;
 	/* Entries that name a container inside hold for one opening. */
-	if (bloscfs_has_children(frame->file))
+	if (bloscfs_has_children(container->file))
 		node->inside = true;
-	if (frame->refs)
+	if (container->refs)
 		return;
-	unlink_idle(tree, frame);
-	collect(tree, frame, closing);
+	unlink_idle(tree, container);
+	collect(tree, container, closing);
 }
 
-void frames_outdate(struct tree *tree, struct node *node, bool same_file,
-		    struct frame **closing)
+void containers_outdate(struct tree *tree, struct node *node, bool same_file,
+		    struct container **closing)
 {
-	if (node->frame)
-		atomic_store(&node->frame->replaced, true);
+	if (node->container)
+		atomic_store(&node->container->replaced, true);
 	if (!same_file)
-		frames_detach(tree, node, closing);
+		containers_detach(tree, node, closing);
 }
 
-void frames_close(struct frame *closing)
+void containers_close(struct container *closing)
 {
-	struct frame *frame;
+	struct container *container;
 
-	while ((frame = closing)) {
-		closing = frame->older;
-		bloscfs_close(frame->file);
-		free(frame);
+	while ((container = closing)) {
+		closing = container->older;
+		bloscfs_close(container->file);
+		free(container);
 	}
 }
 
-static struct frame *take(struct tree *tree, struct frame *frame)
+static struct container *take(struct tree *tree, struct container *container)
 {
-	if (frame->refs++ == 0)
-		unlink_idle(tree, frame);
-	return frame;
+	if (container->refs++ == 0)
+		unlink_idle(tree, container);
+	return container;
 }
 
 /* With the lock held. A container that was opened while it was written to is
  * opened once more when that is over: what was read then may be of before. */
-static bool is_outdated(struct node *node, struct frame *frame,
+static bool is_outdated(struct node *node, struct container *container,
 			const struct src_stat *st)
 {
-	if (atomic_load(&frame->replaced))
+	if (atomic_load(&container->replaced))
 		return true;
-	if (src_same_container(&frame->st, st)) {
-		if (!frame->hot || src_is_hot(st, src_now()))
+	if (src_same_container(&container->st, st)) {
+		if (!container->hot || src_is_hot(st, src_now()))
 			return false;
 		node->version++;
 	}
-	atomic_store(&frame->replaced, true);
+	atomic_store(&container->replaced, true);
 	return true;
 }
 
-struct frame *tree_find_frame(struct tree *tree, struct node *node,
+struct container *tree_find_container(struct tree *tree, struct node *node,
 			      const struct src_stat *st)
 {
-	struct frame *frame;
+	struct container *container;
 
 	pthread_mutex_lock(&tree->lock);
-	frame = node->frame;
-	if (frame && is_outdated(node, frame, st))
-		frame = NULL;
-	if (frame) {
-		atomic_store_explicit(&frame->seen, src_now(),
+	container = node->container;
+	if (container && is_outdated(node, container, st))
+		container = NULL;
+	if (container) {
+		atomic_store_explicit(&container->seen, src_now(),
 				      memory_order_relaxed);
-		take(tree, frame);
+		take(tree, container);
 	}
 	pthread_mutex_unlock(&tree->lock);
-	return frame;
+	return container;
 }
 
-struct frame *tree_last_frame(struct tree *tree, struct node *node)
+struct container *tree_last_container(struct tree *tree, struct node *node)
 {
-	struct frame *frame;
+	struct container *container;
 
 	pthread_mutex_lock(&tree->lock);
-	frame = node->frame;
-	if (frame) {
-		/* Entries are only ever made for a version with a frame. */
-		node->version = frame->version;
-		frame->hot = false;
-		atomic_store(&frame->replaced, false);
-		take(tree, frame);
+	container = node->container;
+	if (container) {
+		/* Entries are only ever made for a version with a container. */
+		node->version = container->version;
+		container->hot = false;
+		atomic_store(&container->replaced, false);
+		take(tree, container);
 	}
 	pthread_mutex_unlock(&tree->lock);
-	return frame;
+	return container;
 }
 
-struct frame *tree_any_frame(struct tree *tree, struct node *node)
+struct container *tree_any_container(struct tree *tree, struct node *node)
 {
-	struct frame *frame;
+	struct container *container;
 
 	pthread_mutex_lock(&tree->lock);
-	frame = node->frame;
-	if (frame)
-		take(tree, frame);
+	container = node->container;
+	if (container)
+		take(tree, container);
 	pthread_mutex_unlock(&tree->lock);
-	return frame;
+	return container;
 }
 
 /* With the lock held. */
-static struct frame *attach(struct tree *tree, struct node *node,
-			    struct frame *fresh, const struct frame *continues,
-			    struct frame **closing)
+static struct container *attach(struct tree *tree, struct node *node,
+				struct container *fresh,
+				const struct container *continues,
+				struct container **closing)
 {
-	bool goes_on = continues && continues == node->frame;
+	bool goes_on = continues && continues == node->container;
 
-	if (node->frame && !atomic_load(&node->frame->replaced) &&
-	    src_same_container(&node->frame->st, &fresh->st)) {
+	if (node->container && !atomic_load(&node->container->replaced) &&
+	    src_same_container(&node->container->st, &fresh->st)) {
 		collect(tree, fresh, closing);
-		return take(tree, node->frame);
+		return take(tree, node->container);
 	}
-	frames_detach(tree, node, closing);
+	containers_detach(tree, node, closing);
 	if (!src_same_container(&node->st, &fresh->st) || node->inside)
 		node->version++;
 	node->inside = false;
@@ -184,84 +186,87 @@ static struct frame *attach(struct tree *tree, struct node *node,
 	fresh->version = node->version;
 	fresh->node = node;
 	fresh->refs = 1;
-	node->frame = fresh;
+	node->container = fresh;
 	return fresh;
 }
 
-struct frame *tree_add_frame(struct tree *tree, struct node *node,
+struct container *tree_add_container(struct tree *tree, struct node *node,
 			     const struct opened *opened)
 {
-	struct frame *frame = calloc(1, sizeof(*frame)), *closing = NULL;
+	struct container *container = calloc(1, sizeof(*container)),
+			 *closing = NULL;
 
-	if (!frame) {
+	if (!container) {
 		bloscfs_close(opened->file);
 		return NULL;
 	}
-	frame->file = opened->file;
-	frame->st = opened->st;
-	frame->hot = opened->hot;
-	atomic_init(&frame->seen, src_now());
+	container->file = opened->file;
+	container->st = opened->st;
+	container->hot = opened->hot;
+	atomic_init(&container->seen, src_now());
 	pthread_mutex_lock(&tree->lock);
-	tree->n_frames++;
-	frame = attach(tree, node, frame, opened->continues, &closing);
+	tree->n_containers++;
+	container = attach(tree, node, container, opened->continues, &closing);
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
-	return frame;
+	containers_close(closing);
+	return container;
 }
 
-struct frame *tree_hold_frame(struct tree *tree, struct frame *frame)
+struct container *tree_hold_container(struct tree *tree,
+				      struct container *container)
 {
 	pthread_mutex_lock(&tree->lock);
-	take(tree, frame);
+	take(tree, container);
 	pthread_mutex_unlock(&tree->lock);
-	return frame;
+	return container;
 }
 
 /* With the lock held: closes the longest idle while there are too many. */
-static void trim_idle(struct tree *tree, size_t most, struct frame **closing)
+static void trim_idle(struct tree *tree, size_t most,
+		      struct container **closing)
 {
 	while (tree->n_idle > most)
-		frames_detach(tree, tree->oldest->node, closing);
+		containers_detach(tree, tree->oldest->node, closing);
 }
 
 void tree_shed_idle(struct tree *tree)
 {
-	struct frame *closing = NULL;
+	struct container *closing = NULL;
 
 	pthread_mutex_lock(&tree->lock);
 	trim_idle(tree, SHED_IDLE, &closing);
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	containers_close(closing);
 }
 
-void tree_put_frame(struct tree *tree, struct frame *frame)
+void tree_put_container(struct tree *tree, struct container *container)
 {
-	struct frame *closing = NULL;
+	struct container *closing = NULL;
 
 	pthread_mutex_lock(&tree->lock);
-	INVARIANT(frame->refs > 0);
-	if (--frame->refs == 0) {
-		if (frame->node) {
-			link_idle(tree, frame);
+	INVARIANT(container->refs > 0);
+	if (--container->refs == 0) {
+		if (container->node) {
+			link_idle(tree, container);
 			trim_idle(tree, tree->max_idle, &closing);
 		} else {
-			collect(tree, frame, &closing);
+			collect(tree, container, &closing);
 		}
 	}
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	containers_close(closing);
 }
 
-/* Idle frames, the oldest first, each with a reference. */
-static size_t hold_idle(struct tree *tree, struct frame **list, size_t cap)
+/* Idle containers, the oldest first, each with a reference. */
+static size_t hold_idle(struct tree *tree, struct container **list, size_t cap)
 {
-	struct frame *frame, *next;
+	struct container *container, *next;
 	size_t n = 0;
 
 	pthread_mutex_lock(&tree->lock);
-	for (frame = tree->oldest; frame && n < cap; frame = next) {
-		next = frame->newer;
-		list[n++] = take(tree, frame);
+	for (container = tree->oldest; container && n < cap; container = next) {
+		next = container->newer;
+		list[n++] = take(tree, container);
 	}
 	pthread_mutex_unlock(&tree->lock);
 	return n;
@@ -269,8 +274,8 @@ static size_t hold_idle(struct tree *tree, struct frame **list, size_t cap)
 
 void tree_sweep(struct tree *tree)
 {
-	struct frame **list = calloc(tree->max_idle + 1, sizeof(*list));
-	struct frame *closing = NULL;
+	struct container **list = calloc(tree->max_idle + 1, sizeof(*list));
+	struct container *closing = NULL;
 	size_t n = list ? hold_idle(tree, list, tree->max_idle + 1) : 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -278,11 +283,12 @@ void tree_sweep(struct tree *tree)
 			pthread_mutex_lock(&tree->lock);
 			/* The one file of a mount may be gone. */
 			if (list[i]->node && list[i]->node->parent)
-				frames_detach(tree, list[i]->node, &closing);
+				containers_detach(tree, list[i]->node,
+						  &closing);
 			pthread_mutex_unlock(&tree->lock);
 		}
-		tree_put_frame(tree, list[i]);
+		tree_put_container(tree, list[i]);
 	}
-	frames_close(closing);
+	containers_close(closing);
 	free(list);
 }

@@ -12,13 +12,13 @@
 
 /* Parts a node from its opened container, if it has one. With the lock
  * held. */
-void frames_detach(struct tree *tree, struct node *node,
-		   struct frame **closing);
+void containers_detach(struct tree *tree, struct node *node,
+		   struct container **closing);
 /* Notes that the file of a node's opened container has changed; another file
  * cannot go on from it. With the lock held. */
-void frames_outdate(struct tree *tree, struct node *node, bool same_file,
-		    struct frame **closing);
+void containers_outdate(struct tree *tree, struct node *node, bool same_file,
+		    struct container **closing);
 /* Without the lock. */
-void frames_close(struct frame *closing);
+void containers_close(struct container *closing);
 
 #endif

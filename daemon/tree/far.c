@@ -166,10 +166,10 @@ enum src_kind far_kind(const struct far *far, const struct choice *choice,
 	if (S_ISDIR(stat->mode))
 		return SRC_DIR;
 	if (shelf_single(far->shelf))
-		return SRC_FRAME;
+		return SRC_CONTAINER;
 	if (has_name_of_one(choice, path) &&
 	    atomic_load(none_slot(far, stat->ino)) != stat->ino)
-		return SRC_FRAME;
+		return SRC_CONTAINER;
 	return SRC_PLAIN;
 }
 

@@ -69,7 +69,7 @@ int keep_lookup(struct daemon *daemon, struct node *parent, int dir_fd,
 		status = look_beside(daemon, parent, dir_fd, container, name,
 				     ret_st);
 	if (!status)
-		*ret_kind = NODE_FRAME;
+		*ret_kind = NODE_CONTAINER;
 	return status;
 }
 

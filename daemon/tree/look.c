@@ -61,8 +61,8 @@ static enum node_kind node_kind_of(enum src_kind kind)
 		return NODE_DIR;
 	case SRC_LINK:
 		return NODE_LINK;
-	case SRC_FRAME:
-		return NODE_FRAME;
+	case SRC_CONTAINER:
+		return NODE_CONTAINER;
 	case SRC_PLAIN:
 	case SRC_HIDDEN:
 		break;
@@ -97,9 +97,9 @@ static int accept_change(struct daemon *daemon, struct node *node,
 	enum src_kind kind;
 	int status;
 
-	if (node->kind != NODE_FRAME && !src_same_file(old, now))
+	if (node->kind != NODE_CONTAINER && !src_same_file(old, now))
 		return -ESTALE;
-	if ((daemon->opts->keep && node->kind != NODE_FRAME) ||
+	if ((daemon->opts->keep && node->kind != NODE_CONTAINER) ||
 	    leave_known(daemon, node->parent, path)) {
 		kind = src_plain_kind(now);
 	} else {
@@ -233,7 +233,7 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 		*ret_st = now;
 		return kind == SRC_HIDDEN ? -ENOENT : 0;
 	}
-	has = has && (known_kind == NODE_FRAME || !ever);
+	has = has && (known_kind == NODE_CONTAINER || !ever);
 	/* A plain file that came since may not be whole yet. */
 	if ((S_ISREG(now.mode) || now.index_mode) && has &&
 	    (known_kind != NODE_PLAIN || now.mtime_sec <= daemon->started) &&
@@ -250,7 +250,7 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 		return -ENOENT;
 	if (kind == SRC_PLAIN)
 		note_unreadable(daemon, parent, dir_fd, name);
-	if (kind == SRC_FRAME && !(has && known_kind == NODE_FRAME)) {
+	if (kind == SRC_CONTAINER && !(has && known_kind == NODE_CONTAINER)) {
 		status = is_arriving(daemon, dir_fd, name, &now);
 		if (status < 0)
 			return status;
@@ -312,7 +312,7 @@ int look_beside(struct daemon *daemon, struct node *parent, int dir_fd,
 
 	if (status)
 		return status;
-	if (kind != NODE_FRAME)
+	if (kind != NODE_CONTAINER)
 		return -ENOENT;
 	*ret_st = st;
 	return 0;
@@ -334,13 +334,13 @@ void look_tell_failure(const struct daemon *daemon, struct node *node,
 		       const char *deed, int error,
 		       const struct bloscfs_diag *why)
 {
-	struct node *container = tree_container(node);
+	struct node *owner = tree_owner(node);
 	char path[PATH_MAX], inner[PATH_MAX], what[PATH_MAX + 64];
 
-	look_name(daemon, container, path);
+	look_name(daemon, owner, path);
 	if (tree_path(node, inner, sizeof(inner)))
 		strcpy(inner, "?");
-	else if (container->parent)
+	else if (owner->parent)
 		memmove(inner, inner + strlen(path) + 1,
 			strlen(inner + strlen(path) + 1) + 1);
 	snprintf(what, sizeof(what), "%s of %s failed", deed, inner);
@@ -527,11 +527,11 @@ int look_open(struct daemon *daemon, const char *path,
 	return status;
 }
 
-/* Holds a new opening against the frame that its node had until now. */
+/* Holds a new opening against the container that its node had until now. */
 static void find_former(struct daemon *daemon, struct node *node,
 			struct opened *opened)
 {
-	struct frame *former = tree_any_frame(&daemon->tree, node);
+	struct container *former = tree_any_container(&daemon->tree, node);
 	int64_t seen;
 
 	if (!former)
@@ -546,15 +546,15 @@ static void find_former(struct daemon *daemon, struct node *node,
 			      src_now() - seen < WATCHED_NS))
 		opened->continues = former;
 	else
-		tree_put_frame(&daemon->tree, former);
+		tree_put_container(&daemon->tree, former);
 }
 
-static int open_frame(struct daemon *daemon, struct node *node,
-		      const char *path, struct frame **ret_frame)
+static int open_container(struct daemon *daemon, struct node *node,
+		      const char *path, struct container **ret_container)
 {
 	struct bloscfs_diag why;
 	struct opened opened;
-	struct frame *frame;
+	struct container *container;
 	int status = look_open(daemon, path, &opened, &why);
 
 	if (status && call_is_void())
@@ -580,43 +580,43 @@ static int open_frame(struct daemon *daemon, struct node *node,
 		return -EINTR;
 	}
 	find_former(daemon, node, &opened);
-	frame = tree_add_frame(&daemon->tree, node, &opened);
+	container = tree_add_container(&daemon->tree, node, &opened);
 	if (opened.continues)
-		tree_put_frame(&daemon->tree, opened.continues);
-	if (!frame)
+		tree_put_container(&daemon->tree, opened.continues);
+	if (!container)
 		return -ENOMEM;
-	*ret_frame = frame;
+	*ret_container = container;
 	return 0;
 }
 
-int look_frame(struct daemon *daemon, struct node *node,
-	       struct frame **ret_frame)
+int look_container(struct daemon *daemon, struct node *node,
+	       struct container **ret_container)
 {
-	struct node *container = tree_container(node);
+	struct node *owner = tree_owner(node);
 	LOOK_PATH path = NULL;
-	struct frame *frame;
+	struct container *container;
 	struct src_stat st;
-	int status = look_again(daemon, container, &st);
+	int status = look_again(daemon, owner, &st);
 
 	if (!status)
-		status = look_path(daemon, container, &path);
+		status = look_path(daemon, owner, &path);
 	if (status)
 		return status;
-	frame = tree_find_frame(&daemon->tree, container, &st);
-	if (!frame)
-		status = open_frame(daemon, container, path, &frame);
+	container = tree_find_container(&daemon->tree, owner, &st);
+	if (!container)
+		status = open_container(daemon, owner, path, &container);
 	/* The one file of a mount may be gone while we still have it. */
-	if (status == -ESTALE && !container->parent) {
-		frame = tree_last_frame(&daemon->tree, container);
-		if (frame)
+	if (status == -ESTALE && !owner->parent) {
+		container = tree_last_container(&daemon->tree, owner);
+		if (container)
 			status = 0;
 	}
 	if (status)
 		return status;
-	if (node != container && !tree_holds(&daemon->tree, node, frame)) {
-		tree_put_frame(&daemon->tree, frame);
+	if (node != owner && !tree_holds(&daemon->tree, node, container)) {
+		tree_put_container(&daemon->tree, container);
 		return -ESTALE;
 	}
-	*ret_frame = frame;
+	*ret_container = container;
 	return 0;
 }

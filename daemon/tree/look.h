@@ -44,8 +44,8 @@ int look_beside(struct daemon *daemon, struct node *parent, int dir_fd,
 		const char *name, const char *dir_name,
 		struct src_stat *ret_st);
 /* The opened container that node is or lies in, at its present version. */
-int look_frame(struct daemon *daemon, struct node *node,
-	       struct frame **ret_frame);
+int look_container(struct daemon *daemon, struct node *node,
+	       struct container **ret_container);
 
 /* Opens the container at path, be it a file or a directory. 0 or -errno; what
  * the library says against it is in *why then, else why->err is 0. */

@@ -244,7 +244,7 @@ static struct node *add_source(struct tree *tree, struct node *parent,
 		return NULL;
 	node->st = *st;
 	node->st_ino = tree_ino(st, kind, 0);
-	if (tree->keeps && kind == NODE_FRAME)
+	if (tree->keeps && kind == NODE_CONTAINER)
 		node->suffix = (uint8_t)keep_suffix(name, &number);
 	return node;
 }
@@ -265,12 +265,12 @@ static bool is_unused(const struct node *node)
 
 /* Frees an unused node; its parent may be unused by now. */
 static struct node *let_go(struct tree *tree, struct node *node,
-			   struct frame **closing)
+			   struct container **closing)
 {
 	struct node *parent = node->parent;
 
-	if (node->kind == NODE_FRAME)
-		frames_detach(tree, node, closing);
+	if (node->kind == NODE_CONTAINER)
+		containers_detach(tree, node, closing);
 	if (node->kind == NODE_CONTROL)
 		tree->control_len -= node->control.len;
 	unhash_node(tree, node);
@@ -287,7 +287,7 @@ static struct node *let_go(struct tree *tree, struct node *node,
 /* Puts an unused node in line to be freed, in the place of the one that
  * waited longest. If that is unused still it is freed: its parent, or NULL. */
 static struct node *wait_in_line(struct tree *tree, struct node *node,
-				 struct frame **closing)
+				 struct container **closing)
 {
 	uint64_t *place = &tree->waiting[tree->next_waiting];
 	struct node *first = node_of(tree, *place);
@@ -303,9 +303,9 @@ static struct node *wait_in_line(struct tree *tree, struct node *node,
 
 /* Lets go of a node that nothing holds any more, and then of its parents
  * alike. Containers to close come back as a list. */
-static struct frame *reap(struct tree *tree, struct node *node)
+static struct container *reap(struct tree *tree, struct node *node)
 {
-	struct frame *closing = NULL;
+	struct container *closing = NULL;
 
 	while (node && is_unused(node) && !node->waiting)
 		/* What its name has left will not be found again. */
@@ -341,14 +341,14 @@ void tree_release(struct tree *tree)
 	struct node *node;
 
 	for (size_t i = ROOT_SLOT; tree->slots && i < tree->n_slots; i++) {
-		struct frame *closing = NULL;
+		struct container *closing = NULL;
 
 		node = tree->slots[i].node;
 		if (!node)
 			continue;
-		if (node->kind == NODE_FRAME)
-			frames_detach(tree, node, &closing);
-		frames_close(closing);
+		if (node->kind == NODE_CONTAINER)
+			containers_detach(tree, node, &closing);
+		containers_close(closing);
 		if (node != tree->root)
 			free_node(node);
 	}
@@ -374,14 +374,14 @@ struct node *tree_get(struct tree *tree, uint64_t id)
 
 void tree_put(struct tree *tree, struct node *node)
 {
-	struct frame *closing;
+	struct container *closing;
 
 	pthread_mutex_lock(&tree->lock);
 	INVARIANT(node->refs > 0);
 	node->refs--;
 	closing = reap(tree, node);
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	containers_close(closing);
 }
 
 void tree_opened(struct tree *tree, struct node *node)
@@ -403,7 +403,7 @@ void tree_closed(struct tree *tree, struct node *node)
 
 void tree_forget(struct tree *tree, uint64_t id, uint64_t n_lookups)
 {
-	struct frame *closing = NULL;
+	struct container *closing = NULL;
 	struct node *node;
 
 	pthread_mutex_lock(&tree->lock);
@@ -414,7 +414,7 @@ void tree_forget(struct tree *tree, uint64_t id, uint64_t n_lookups)
 		closing = reap(tree, node);
 	}
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	containers_close(closing);
 }
 
 void tree_looked_up(struct tree *tree, struct node *node)
@@ -441,10 +441,11 @@ bool tree_known(struct tree *tree, struct node *parent, const char *name,
 
 /* With the lock held. */
 static void set_stat(struct tree *tree, struct node *node,
-		     const struct src_stat *st, struct frame **closing)
+		     const struct src_stat *st, struct container **closing)
 {
-	if (node->kind == NODE_FRAME && !src_same_container(&node->st, st)) {
-		frames_outdate(tree, node, src_same_file(&node->st, st),
+	if (node->kind == NODE_CONTAINER &&
+	    !src_same_container(&node->st, st)) {
+		containers_outdate(tree, node, src_same_file(&node->st, st),
 			       closing);
 		node->version++;
 	}
@@ -456,12 +457,12 @@ static void set_stat(struct tree *tree, struct node *node,
 void tree_update(struct tree *tree, struct node *node,
 		 const struct src_stat *st)
 {
-	struct frame *closing = NULL;
+	struct container *closing = NULL;
 
 	pthread_mutex_lock(&tree->lock);
 	set_stat(tree, node, st, &closing);
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	containers_close(closing);
 }
 
 bool tree_note_open(struct tree *tree, struct node *node,
@@ -487,16 +488,16 @@ static bool is_same(const struct node *node, enum node_kind kind,
 		    const struct src_stat *st)
 {
 	return node->kind == kind &&
-	       (kind == NODE_FRAME || src_same_file(&node->st, st));
+	       (kind == NODE_CONTAINER || src_same_file(&node->st, st));
 }
 
 /* With the lock held: it is left to those who have it open. */
 static void leave_node(struct tree *tree, struct node *node,
-		       struct frame **closing)
+		       struct container **closing)
 {
 	unhash_node(tree, node);
-	if (node->kind == NODE_FRAME)
-		frames_detach(tree, node, closing);
+	if (node->kind == NODE_CONTAINER)
+		containers_detach(tree, node, closing);
 }
 
 int tree_enter_source(struct tree *tree, struct node *parent,
@@ -504,7 +505,7 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 		      const struct src_stat *st, uint64_t *ret_id,
 		      uint64_t *ret_ino)
 {
-	struct frame *closing = NULL;
+	struct container *closing = NULL;
 	struct node *node;
 	int status = -ENOMEM;
 
@@ -526,26 +527,26 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 		status = 0;
 	}
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	containers_close(closing);
 	return status;
 }
 
 /* With the lock held: whether an entry of one version is one of another. */
-static bool goes_on(const struct node *container, const struct entry *entry,
+static bool goes_on(const struct node *owner, const struct entry *entry,
 		    uint32_t version)
 {
 	return entry->version == version ||
-	       (entry->keeps && entry->version >= container->since &&
-		version + 1 == container->settled);
+	       (entry->keeps && entry->version >= owner->since &&
+		version + 1 == owner->settled);
 }
 
-static bool is_same_entry(const struct node *container, const struct entry *a,
+static bool is_same_entry(const struct node *owner, const struct entry *a,
 			  const struct entry *b)
 {
 	return a->node.view == b->node.view && a->node.kind == b->node.kind &&
 	       a->node.child == b->node.child &&
 	       a->node.index == b->node.index &&
-	       goes_on(container, a, b->version);
+	       goes_on(owner, a, b->version);
 }
 
 /* Whether it is a directory never changes, and is read without the lock. */
@@ -559,17 +560,17 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 		     const char *name, const struct entry *entry,
 		     uint64_t *ret_id, uint64_t *ret_ino)
 {
-	const struct node *container = tree_container(parent);
+	const struct node *owner = tree_owner(parent);
 	struct node *node;
 	int status = -ENOMEM;
 
 	pthread_mutex_lock(&tree->lock);
-	if (container->version != entry->version) {
+	if (owner->version != entry->version) {
 		pthread_mutex_unlock(&tree->lock);
 		return -ESTALE;
 	}
 	node = find_name(tree, parent, name);
-	if (node && !is_same_entry(container, &node->entry, entry)) {
+	if (node && !is_same_entry(owner, &node->entry, entry)) {
 		unhash_node(tree, node);
 		node = NULL;
 	}
@@ -580,7 +581,7 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 		node = add_node(tree, parent, name, NODE_ENTRY);
 		if (node) {
 			node->entry = *entry;
-			node->st_ino = tree_ino(&container->st, NODE_ENTRY,
+			node->st_ino = tree_ino(&owner->st, NODE_ENTRY,
 						entry->number);
 		}
 	}
@@ -648,18 +649,18 @@ int tree_enter_control(struct tree *tree, struct node *parent,
 }
 
 void tree_count(struct tree *tree, uint64_t *ret_nodes,
-		uint64_t *ret_frames_open, uint64_t *ret_frames_idle)
+		uint64_t *ret_open, uint64_t *ret_idle)
 {
 	pthread_mutex_lock(&tree->lock);
 	*ret_nodes = tree->n_nodes;
-	*ret_frames_open = tree->n_frames;
-	*ret_frames_idle = tree->n_idle;
+	*ret_open = tree->n_containers;
+	*ret_idle = tree->n_idle;
 	pthread_mutex_unlock(&tree->lock);
 }
 
 void tree_drop(struct tree *tree, struct node *parent, const char *name)
 {
-	struct frame *closing = NULL;
+	struct container *closing = NULL;
 	struct node *node;
 
 	pthread_mutex_lock(&tree->lock);
@@ -667,10 +668,10 @@ void tree_drop(struct tree *tree, struct node *parent, const char *name)
 	if (node)
 		leave_node(tree, node, &closing);
 	pthread_mutex_unlock(&tree->lock);
-	frames_close(closing);
+	containers_close(closing);
 }
 
-struct node *tree_container(struct node *node)
+struct node *tree_owner(struct node *node)
 {
 	while (node->kind == NODE_ENTRY)
 		node = node->parent;
@@ -680,7 +681,7 @@ struct node *tree_container(struct node *node)
 void tree_stat(struct tree *tree, struct node *node, struct src_stat *ret_st,
 	       uint64_t *ret_ino, bool *ret_open)
 {
-	const struct node *source = tree_container(node);
+	const struct node *source = tree_owner(node);
 
 	pthread_mutex_lock(&tree->lock);
 	*ret_st = source->st;
@@ -691,11 +692,11 @@ void tree_stat(struct tree *tree, struct node *node, struct src_stat *ret_st,
 
 bool tree_is_current(struct tree *tree, struct node *entry)
 {
-	const struct node *container = tree_container(entry);
+	const struct node *owner = tree_owner(entry);
 	bool current;
 
 	pthread_mutex_lock(&tree->lock);
-	current = container->version == entry->entry.version;
+	current = owner->version == entry->entry.version;
 	pthread_mutex_unlock(&tree->lock);
 	return current;
 }
@@ -719,12 +720,12 @@ void tree_note_attr(struct tree *tree, struct node *entry,
 }
 
 bool tree_holds(struct tree *tree, struct node *entry,
-		const struct frame *frame)
+		const struct container *container)
 {
 	bool holds;
 
 	pthread_mutex_lock(&tree->lock);
-	holds = goes_on(tree_container(entry), &entry->entry, frame->version);
+	holds = goes_on(tree_owner(entry), &entry->entry, container->version);
 	pthread_mutex_unlock(&tree->lock);
 	return holds;
 }

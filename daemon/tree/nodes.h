@@ -50,7 +50,7 @@ uint64_t tree_control_ino(uint32_t file);
 bool tree_is_control(const struct node *parent, const char *name);
 /* How much there is of what. */
 void tree_count(struct tree *tree, uint64_t *ret_nodes,
-		uint64_t *ret_frames_open, uint64_t *ret_frames_idle);
+		uint64_t *ret_open, uint64_t *ret_idle);
 /* The name is gone. */
 void tree_drop(struct tree *tree, struct node *parent, const char *name);
 /* A source node was found to be st now. */
@@ -62,8 +62,8 @@ void tree_update(struct tree *tree, struct node *node,
 bool tree_note_open(struct tree *tree, struct node *node,
 		    const struct src_stat *st);
 
-/* The container's node that an entry lies in; a NODE_FRAME itself. */
-struct node *tree_container(struct node *node);
+/* The container's node that an entry lies in; a NODE_CONTAINER itself. */
+struct node *tree_owner(struct node *node);
 /* A copy of what the lock guards. */
 void tree_stat(struct tree *tree, struct node *node, struct src_stat *ret_st,
 	       uint64_t *ret_ino, bool *ret_open);
@@ -75,7 +75,7 @@ void tree_note_attr(struct tree *tree, struct node *entry,
 		    const struct bloscfs_attr *attr);
 /* Whether an entry's bytes are in this opening of its container. */
 bool tree_holds(struct tree *tree, struct node *entry,
-		const struct frame *frame);
+		const struct container *container);
 /* Notes that an entry is opened at a version; whether it was the same when it
  * was opened last. */
 bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version);

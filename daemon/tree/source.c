@@ -411,7 +411,7 @@ static int look_inside(const struct src *src, int base, const char *path,
 	close(fd);
 	if (err != BLOSCFS_OK && err != BLOSCFS_ERR_NOT_FORMAT)
 		return -bloscfs_err_errno(err);
-	*ret_kind = err == BLOSCFS_OK ? SRC_FRAME : otherwise;
+	*ret_kind = err == BLOSCFS_OK ? SRC_CONTAINER : otherwise;
 	return 0;
 }
 

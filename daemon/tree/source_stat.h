@@ -16,7 +16,7 @@ enum src_kind {
 	SRC_DIR,
 	SRC_PLAIN,
 	SRC_LINK,
-	SRC_FRAME,	/* a container, shown as a directory */
+	SRC_CONTAINER,	/* a container, shown as a directory */
 };
 
 /* A directory that may be a container has the size and time of its index,

@@ -32,7 +32,7 @@ enum node_kind {
 	NODE_DIR,
 	NODE_PLAIN,
 	NODE_LINK,
-	NODE_FRAME,	/* a container's own directory */
+	NODE_CONTAINER,	/* a container's own directory */
 	NODE_ENTRY,	/* a directory or file within a container */
 	NODE_CONTROL,	/* the mount's own folder, or a snapshot in it */
 };
@@ -48,7 +48,7 @@ struct control {
 	int64_t when;		/* seconds since 1970 */
 };
 
-struct frame;
+struct container;
 
 struct entry {
 	struct bloscfs_node node;
@@ -76,10 +76,11 @@ struct node {
 	union {
 		struct {			/* all other kinds */
 			struct src_stat st;
-			struct frame *frame;	/* NODE_FRAME; or NULL */
-			uint32_t version;	/* NODE_FRAME, as ... */
+			/* NODE_CONTAINER: the opened one; or NULL */
+			struct container *container;
+			uint32_t version;	/* NODE_CONTAINER, as ... */
 			uint32_t since;		/* ... all this */
-			uint32_t settled;	/* of the frame, plus 1 */
+			uint32_t settled;	/* of the container, plus 1 */
 			bool inside;		/* was closed with containers
 						 * inside it known */
 			struct verdict verdict;	/* NODE_DIR */
@@ -112,9 +113,9 @@ struct tree {
 	size_t n_nodes, name_len;	/* bytes of all names */
 	uint64_t *waiting;		/* a ring of TREE_WAITING ids */
 	size_t next_waiting;
-	struct frame *newest, *oldest;	/* idle frames */
+	struct container *newest, *oldest;	/* idle containers */
 	size_t n_idle, max_idle;
-	size_t n_frames;		/* that are open, the idle too */
+	size_t n_containers;		/* that are open, the idle too */
 	size_t control_len;		/* of all snapshots */
 	struct bloscfs *fs;		/* is told told_len; may be NULL */
 	size_t told_len;		/* memory of nodes */

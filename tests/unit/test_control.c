@@ -222,7 +222,7 @@ static void metrics_are_what_was_counted(void **state)
 		.stats = { .cache_hits = 11, .cache_misses = 12,
 			   .cache_evictions = 13,
 			   .decode_ns = UINT64_C(12000000034) },
-		.frames_open = 3,
+		.containers_open = 3,
 	};
 	static const char *const lines[] = {
 		"\nbloscfs_requests_total{kind=\"open\"} 7\n",
