@@ -5,6 +5,7 @@
  */
 #include "api/priv.h"
 
+#include "container/kind.h"
 #include "base/bytes.h"
 #include "base/moment.h"
 #include "view/facts.h"

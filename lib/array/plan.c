@@ -6,6 +6,7 @@
  */
 #include "array/priv.h"
 
+#include "container/kind.h"
 #include "base/bytes.h"
 #include "base/moment.h"
 

@@ -5,8 +5,6 @@
  */
 #include "base/cpus.h"
 
-#include "base/pool.h"
-
 #include "base/cgroup.h"
 #include "base/mem.h"
 

@@ -5,6 +5,8 @@
 #ifndef BFS_BASE_CPUS_H
 #define BFS_BASE_CPUS_H
 
+/* The CPUs that this process may use: affinity and cgroup quota, at least 1. */
+unsigned bfs_pool_cpus(void);
 /* The smallest quota of the process's groups and of those above them, in CPUs
  * rounded up; 0: none is set. `list` is a file like /proc/self/cgroup, `root`
  * a folder like /sys/fs/cgroup. */

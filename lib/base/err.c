@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * err.c - error names, errno, and filling a diagnosis.
+ * err.c - error names, errno, and places in diagnoses.
  */
 #include "base/err.h"
 
-#include "base/assert.h"
-#include "base/moment.h"
-
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 static const struct {
 	const char *name;
@@ -31,29 +26,6 @@ static const struct {
 	[BFS_ERR_NO_FILES] = { "no descriptors", EMFILE },
 	[BFS_ERR_ACCESS] = { "no access", EACCES },
 };
-
-enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
-		      const char *fmt, ...)
-{
-	bool passes = bfs_err_passes(err);
-	struct bfs_diag own;
-	va_list args;
-
-	BFS_CHECK(err != BFS_OK);
-	if (!diag && !passes)
-		return err;
-	if (!diag)
-		diag = &own;
-	diag->err = err;
-	diag->off = off;
-	diag->chunk = -1;
-	va_start(args, fmt);
-	vsnprintf(diag->text, sizeof(diag->text), fmt, args);
-	va_end(args);
-	if (passes)
-		bfs_moment_note(diag);
-	return err;
-}
 
 enum bfs_err bfs_diag_shift(struct bfs_diag *diag, enum bfs_err err,
 			    uint64_t base)

@@ -10,6 +10,7 @@
 #ifndef BFS_BASE_MEM_H
 #define BFS_BASE_MEM_H
 
+#include "base/budget.h"
 #include "base/compiler.h"
 
 #include <stdbool.h>
@@ -34,29 +35,6 @@ void bfs_unmap(void *p, size_t len);
 
 /* The length of a page in bytes: a power of two. */
 size_t bfs_page_len(void);
-
-/* The most that may be held at once, in bytes; 0 = no bound. */
-void bfs_mem_set_limit(uint64_t len);
-uint64_t bfs_mem_limit(void);
-/* What is held now, in bytes; what is reserved counts. */
-uint64_t bfs_mem_used(void);
-
-/* What the program around the library holds for it: counts as used, up to a
- * quarter of the limit, and as far as long charges leave any of it just now.
- * len: all of it, in place of what was said last; by one thread at a time. */
-void bfs_mem_set_beside(uint64_t len);
-
-/* For mem_turn.c: takes at least `least` and at most `most` bytes of the
- * budget without allocating; how many, or 0. Then gives some back. */
-uint64_t bfs_mem_reserve(uint64_t least, uint64_t most) BFS_MUST_CHECK;
-void bfs_mem_unreserve(uint64_t len);
-/* How much more would have to be free for len bytes. */
-uint64_t bfs_mem_missing(uint64_t len);
-/* Whether all that a piece of work needs is so little that it finds room
- * beside the largest. */
-bool bfs_mem_is_little(uint64_t len);
-/* Whether one piece of len bytes can never be had. */
-bool bfs_mem_is_too_much(uint64_t len);
 
 /* For tests: the n-th allocation from now fails (1 = the next); 0 = none. */
 void bfs_mem_fail_at(uint64_t n);

@@ -8,9 +8,9 @@
  */
 #include "base/mem_turn.h"
 
+#include "base/budget.h"
 #include "base/bytes.h"
 #include "base/call.h"
-#include "base/mem.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,7 +5,6 @@
 #include "base/moment.h"
 
 #include "base/assert.h"
-#include "base/call.h"
 
 struct moment {
 	uint64_t n;
@@ -22,20 +21,9 @@ uint64_t bfs_moment_mark(void)
 	return met.n;
 }
 
-enum bfs_err bfs_moment_settle(uint64_t mark, enum bfs_err err,
-			       struct bfs_diag *diag)
+void bfs_moment_last(struct bfs_diag *ret_why)
 {
-	enum bfs_err stopped = bfs_call_stopped(diag);
-
-	BFS_ASSERT(mark <= met.n);
-	if (stopped != BFS_OK)
-		return stopped;
-	/* What the caller was told is closer to the place. */
-	if (met.n == mark || bfs_err_passes(err))
-		return err;
-	if (diag)
-		*diag = met.why;
-	return met.why.err;
+	*ret_why = met.why;
 }
 
 void bfs_moment_forget(uint64_t mark)

@@ -22,10 +22,13 @@
 /* How many errors of the moment this thread has met. */
 uint64_t bfs_moment_mark(void);
 
-/* err; or, where this thread met an error of the moment since the mark or its
- * call was stopped, that error (and diag is filled). */
+/* In settle.c: err; or, where this thread met an error of the moment since the
+ * mark or its call was stopped, that error (and diag is filled). */
 enum bfs_err bfs_moment_settle(uint64_t mark, enum bfs_err err,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The last one that this thread met. For settle.c. */
+void bfs_moment_last(struct bfs_diag *ret_why);
 
 /* Forgets what was met since the mark, because it changes no answer: the step
  * that failed would only have saved time, or another way led to the end. */

@@ -10,6 +10,8 @@
 
 #include "base/err.h"
 
+#include "base/cpus.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,8 +30,5 @@ bool bfs_pool_submit(struct bfs_pool *pool, void (*run)(void *arg), void *arg);
 
 /* Waits until nothing is queued or running. */
 void bfs_pool_wait(struct bfs_pool *pool);
-
-/* The CPUs that this process may use: affinity and cgroup quota, at least 1. */
-unsigned bfs_pool_cpus(void);
 
 #endif

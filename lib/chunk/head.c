@@ -6,7 +6,7 @@
  * only with bstarts (a wrong blocksize) is mended in plan.c. See
  * docs/formats/chunk.md.
  */
-#include "chunk/plan.h"
+#include "chunk/head.h"
 
 #include "base/bytes.h"
 

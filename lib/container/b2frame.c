@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "container/embed.h"
-#include "container/index.h"
+#include "container/indexed.h"
 #include "container/metajson.h"
 #include "container/metatable.h"
 #include "base/mem.h"

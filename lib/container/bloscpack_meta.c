@@ -5,7 +5,7 @@
  *
  * See docs/formats/bloscpack.md, metadata.
  */
-#include "container/bloscpack.h"
+#include "container/bloscpack_meta.h"
 
 #include "base/bytes.h"
 #include "codec/codec.h"

@@ -11,7 +11,6 @@
 
 #include "chunk/plan.h"
 #include "container/format.h"
-#include "container/kind.h"
 #include "container/parts.h"
 #include "base/err.h"
 #include "cache/cache.h"

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "container/b2frame.h"
-#include "container/index.h"
+#include "container/indexed.h"
 #include "container/metatable.h"
 #include "base/mem.h"
 

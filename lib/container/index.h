@@ -7,7 +7,8 @@
 #define BFS_CONTAINER_INDEX_H
 
 #include "chunk/plan.h"
-#include "container/container.h"
+#include "cache/cache.h"
+#include "container/parts.h"
 #include "base/err.h"
 #include "source/source.h"
 
@@ -47,22 +48,11 @@ enum bfs_err bfs_index_digest(struct bfs_index *index, uint64_t n,
 			      uint64_t *ret_digest,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* Opens the index of a frame and takes it over: index and n_chunks, which must
- * fit nbytes and chunksize. */
-enum bfs_err bfs_index_attach(struct bfs_container *container, uint64_t off,
-			      uint64_t avail,
-			      struct bfs_diag *diag) BFS_MUST_CHECK;
-
 /* What an entry of a current frame means: sets special, or file and off as
  * the entry itself (the caller knows which it is). CORRUPT for junk. */
 enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
 			      uint64_t n, struct bfs_diag *diag)
 	BFS_MUST_CHECK;
-
-/* Where chunk n of a frame with an index and a data section lies. */
-enum bfs_err bfs_index_span(struct bfs_container *container, uint64_t n,
-			    struct bfs_span *ret_span,
-			    struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Stored bytes of the index chunk. */
 uint32_t bfs_index_cbytes(const struct bfs_index *index);

@@ -8,23 +8,13 @@
 #define BFS_CONTAINER_KIND_H
 
 #include "chunk/plan.h"
+#include "container/parts.h"
 #include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct bfs_container;
-
-enum bfs_kind {
-	BFS_KIND_FRAME,
-	BFS_KIND_ARRAY,
-	BFS_KIND_COLUMN,	/* of bcolz */
-	BFS_KIND_OBJECTS,	/* a list of values in MessagePack */
-	BFS_KIND_TENSOR,	/* an array packed in a plain frame */
-	BFS_KIND_STORE,
-	BFS_KIND_EXPRESSION,	/* a recipe; no chunk holds data */
-	BFS_KIND_PROXY,		/* what was fetched of another array */
-};
 
 /* Finds kind, no_blank and n_fetched of a container that its row has opened.
  * Index and headers of chunks are read of recipes and proxies only. Fails with

@@ -4,6 +4,7 @@
  */
 #include "container/container.h"
 
+#include "container/kind.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/moment.h"

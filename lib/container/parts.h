@@ -64,4 +64,16 @@ struct bfs_member {
 	struct bfs_diag why;
 };
 
+/* What a container is, beyond its format. */
+enum bfs_kind {
+	BFS_KIND_FRAME,
+	BFS_KIND_ARRAY,
+	BFS_KIND_COLUMN,	/* of bcolz */
+	BFS_KIND_OBJECTS,	/* a list of values in MessagePack */
+	BFS_KIND_TENSOR,	/* an array packed in a plain frame */
+	BFS_KIND_STORE,
+	BFS_KIND_EXPRESSION,	/* a recipe; no chunk holds data */
+	BFS_KIND_PROXY,		/* what was fetched of another array */
+};
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include "view/chunkfacts.h"
 
+#include "container/kind.h"
 #include "codec/codec.h"
 #include "filter/filter.h"
 

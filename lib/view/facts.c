@@ -8,6 +8,7 @@
  */
 #include "view/facts.h"
 
+#include "container/kind.h"
 #include "base/bytes.h"
 #include "base/moment.h"
 #include "view/kept.h"

@@ -8,6 +8,7 @@
  */
 #include "view/holes.h"
 
+#include "container/kind.h"
 #include "base/bytes.h"
 #include "container/index.h"
 

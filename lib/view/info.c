@@ -5,6 +5,8 @@
  * The text stays below 64 KiB whatever the file holds.
  */
 #include "base/bytes.h"
+
+#include "container/kind.h"
 #include "text/json.h"
 #include "view/facts.h"
 #include "view/kept.h"

@@ -33,7 +33,7 @@ OPTIONS = ("--cache_size=16M", f"--max_memory={MAX_MEMORY}M", "--views="
 # What a name costs that the kernel remembers, with its node; a quarter of the
 # limit is theirs. What the daemon has beside all limits.
 NAME_BYTES = 300
-OWN_BYTES = 24 << 20
+OWN_BYTES = 32 << 20
 # A call that is given up must end; a request may decode for some time.
 CALL_SECONDS = 60
 ALLOWED = {errno.EIO, errno.EOPNOTSUPP, errno.ENOMEM, errno.ENODATA,
