@@ -368,47 +368,68 @@ static int find_at_hand(struct shelf *shelf, const char *folder,
 	return found;
 }
 
+/* What a page tells of one name: 1, or 0, or -ENOMEM. */
+static int find_in_page(const struct page *page, const char *name,
+			struct shelf_stat *ret_stat)
+{
+	struct folder found = { 0 };
+	const struct folder_entry *e = NULL;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < page->n; i++) {
+		struct folder_entry entry = entry_of(&page->entries[i]);
+
+		status = folder_add(&found, page->entries[i].name, &entry);
+	}
+	if (!status)
+		e = folder_find(&found, name);
+	if (e)
+		tell(e, ret_stat);
+	folder_release(&found);
+	return status ? status : e != NULL;
+}
+
+/* Whether a folder that the first page does not reach has anything in it. */
+static int find_folder(struct shelf *shelf, const char *key,
+		       struct shelf_stat *ret_stat, char *why)
+{
+	struct page page = { 0 };
+	char *below;
+	int status = -ENOMEM;
+
+	if (asprintf(&below, "%s/", key) < 0)
+		return status;
+	status = ask_page(shelf, below, below, NULL, &page, why);
+	if (!status && page.n == 0 && !page.next)
+		status = -ENOENT;
+	else if (!status)
+		*ret_stat = (struct shelf_stat){ .is_folder = true,
+						 .told = true };
+	listing_release(&page);
+	free(below);
+	return status;
+}
+
 /* The store is asked for what begins with the name: the object sorts first,
  * the folder behind what goes on with a byte below "/". */
 static int find_in_store(struct shelf *shelf, const char *folder,
 			 const char *path, const char *name,
 			 struct shelf_stat *ret_stat, char *why)
 {
-	struct folder found = { 0 };
-	const struct folder_entry *e;
 	struct page page = { 0 };
-	bool more = false;
-	char *key = key_of(shelf, path), *below;
-	int status = -ENOMEM;
+	char *key = key_of(shelf, path);
+	int status = -ENOMEM, found = 0;
 
 	if (key)
 		status = ask_page(shelf, folder, key, NULL, &page, why);
-	for (int tries = 0;; tries++) {
-		for (size_t i = 0; !status && i < page.n; i++) {
-			struct folder_entry entry =
-				entry_of(&page.entries[i]);
-
-			status = folder_add(&found, page.entries[i].name,
-					    &entry);
-		}
-		more = !status && page.next && !folder_find(&found, name);
-		listing_release(&page);
-		if (!more || tries)
-			break;
-		if (asprintf(&below, "%s/", key) < 0)
-			below = NULL;
-		status = below ? ask_page(shelf, folder, below, NULL, &page,
-					  why) : -ENOMEM;
-		if (!status && page.n == 0)
-			listing_release(&page);
-		free(below);
-	}
-	e = status ? NULL : folder_find(&found, name);
-	if (e)
-		tell(e, ret_stat);
-	else if (!status)
-		status = -ENOENT;
-	folder_release(&found);
+	if (!status)
+		found = find_in_page(&page, name, ret_stat);
+	if (found < 0)
+		status = found;
+	else if (!status && !found)
+		status = page.next ? find_folder(shelf, key, ret_stat, why) :
+				     -ENOENT;
+	listing_release(&page);
 	free(key);
 	return status;
 }

@@ -203,6 +203,7 @@ static bool ask_ahead(struct object *o, uint64_t off, uint64_t len)
 	struct remote *remote = o->id.remote;
 	struct request request;
 	struct piece *p;
+	bool started;
 
 	if (atomic_load_explicit(&remote->ahead, memory_order_relaxed) + len >
 	    MOST_AHEAD) {
@@ -219,9 +220,10 @@ static bool ask_ahead(struct object *o, uint64_t off, uint64_t len)
 	o->n_loading++;
 	p->job = transport_start(o->id.remote->transport, &request,
 				 &p->response, ahead_over, p);
-	if (!p->job)
+	started = p->job != NULL;
+	if (!started)
 		settle(o, p, false);
-	return p->job;
+	return started;
 }
 
 /* Asks for what of a range is neither here nor on its way. */

@@ -291,19 +291,25 @@ def a_bucket_is_a_folder(work):
 def a_look_up_in_a_bucket_takes_one_request(work):
     with Server() as server, s3(server):
         for number in range(3000):
-            server.put(f"/bucket/many/file{number:05}", b"x")
+            server.put(f"/bucket/many/file-{number:05}", b"x")
+        server.put("/bucket/many/file/inside", b"x")
         server.put_file("/bucket/many/a.b2frame", f"{DATA}/{SMALL}")
         server.put_file("/bucket/many/a.b2frame-old", f"{DATA}/{SMALL}")
         with Mount(work, "s3://bucket/many/", "--attr_timeout=0") as mount:
-            for name, found in (("file00077", True), ("a.b2frame", True),
+            for name, found in (("file-00077", True), ("a.b2frame", True),
                                 ("nothing", False)):
                 server.log.clear()
                 equal(os.path.exists(mount.path(name)), found, name)
                 assert 1 <= len(server.log) <= 2, server.log
                 assert all("list-type" in row[0] for row in server.log)
+            # A folder behind more names that begin like its own than one page
+            # holds takes one more.
+            server.page = 5
+            equal(os.listdir(mount.path("file")), ["inside"])
+            server.page = 1000
             # A listing comes by pages, as far as it is read.
             server.log.clear()
-            equal(len(os.listdir(mount.point)), 3002, "entries")
+            equal(len(os.listdir(mount.point)), 3003, "entries")
             equal(len(server.log), 4, "pages")
 
 
