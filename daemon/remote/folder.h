@@ -4,7 +4,7 @@
  * by number, as a listing goes through them, and by name.
  *
  * Names are those of the mount: one reversible rule makes file names of the
- * store's own (docs/remote.md). Not locked.
+ * store's own (bloscfs(1), SERVERS). Not locked.
  */
 #ifndef BFS_DAEMON_REMOTE_FOLDER_H
 #define BFS_DAEMON_REMOTE_FOLDER_H
