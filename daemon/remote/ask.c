@@ -79,6 +79,17 @@ static bool sleep_for(struct remote *remote, uint64_t ms)
 	return true;
 }
 
+void remote_wait_a_moment(pthread_cond_t *cond, pthread_mutex_t *lock)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += SLICE_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(cond, lock, &until);
+}
+
 void remote_ask(struct remote *remote, const struct request *request,
 		struct response *r)
 {

@@ -7,6 +7,7 @@
 
 #include "remote/transport.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* What all objects of a mount share; set up before they are opened. Texts are
@@ -50,6 +51,9 @@ bool remote_may_wait(const struct remote *remote);
 /* arg is a struct remote. */
 bool remote_stopped(void *arg);
 int remote_errno(const struct response *r, bool opened);
+/* Waits for the condition, but not for long: who waits asks remote_stopped and
+ * what he waits for each time. */
+void remote_wait_a_moment(pthread_cond_t *cond, pthread_mutex_t *lock);
 /* Asks until there is an answer, or none is to be expected. */
 void remote_ask(struct remote *remote, const struct request *request,
 		struct response *r);

@@ -4,6 +4,8 @@
  */
 #include "remote/folder.h"
 
+#include "remote/percent.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -141,13 +143,6 @@ char *folder_escape(const char *name)
 	return text;
 }
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 char *folder_unescape(const char *path)
 {
 	size_t len = strlen(path);
@@ -156,19 +151,17 @@ char *folder_unescape(const char *path)
 	if (!text)
 		return NULL;
 	for (size_t i = 0; i < len; i++) {
-		int high = -1, low = -1;
+		int byte;
 
 		if (i && strncmp(path + i, SECOND, 3) == 0 &&
 		    (i + 3 == len || path[i + 3] == '/')) {
 			i += 2;
 			continue;
 		}
-		if (path[i] == '%' && i + 2 < len) {
-			high = digit(path[i + 1]);
-			low = digit(path[i + 2]);
-		}
-		if (high >= 0 && low >= 0 && 16 * high + low) {
-			*to++ = (char)(16 * high + low);
+		byte = path[i] == '%' && i + 2 < len ? percent_byte(path + i) :
+						       -1;
+		if (byte > 0) {
+			*to++ = (char)byte;
 			i += 2;
 		} else if (path[i] != '%' || (i + 1 < len &&
 					      path[i + 1] != '/')) {

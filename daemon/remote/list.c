@@ -12,11 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MOST_FOLDERS 64
 #define MOST_ENTRIES 4000000	/* of one folder */
-#define WAIT_MS 50
 
 /* A folder and how far it is known. Under the shelf's lock, but for what the
  * one thread that asks for the next page does. */
@@ -278,16 +276,11 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 
 static int wait_for_page(struct shelf *shelf)
 {
-	struct timespec until;
 	bool stopped;
 
 	if (!remote_may_wait(&shelf->remote))
 		return -EINTR;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_MS * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&shelf->arrived, &shelf->lock, &until);
+	remote_wait_a_moment(&shelf->arrived, &shelf->lock);
 	pthread_mutex_unlock(&shelf->lock);
 	stopped = remote_stopped(&shelf->remote);
 	pthread_mutex_lock(&shelf->lock);

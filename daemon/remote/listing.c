@@ -7,6 +7,8 @@
  */
 #include "remote/listing.h"
 
+#include "remote/percent.h"
+
 #include <errno.h>
 #include <expat.h>
 #include <stdio.h>
@@ -86,34 +88,22 @@ static void on_text(void *arg, const XML_Char *text, int len)
 	r->text_len += (size_t)len;
 }
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* %XX and + are bytes; false where a NUL is among them. */
 static bool decode(char *text)
 {
 	char *to = text;
 
 	for (const char *p = text; *p; p++) {
-		int high = -1, low = -1;
+		int byte = *p == '%' ? percent_byte(p) : -1;
 
-		if (*p == '%' && p[1] && p[2]) {
-			high = digit(p[1]);
-			low = digit(p[2]);
-		}
-		if (high < 0 || low < 0) {
-			*to++ = *p == '+' ? ' ' : *p;
-			continue;
-		}
-		if (high == 0 && low == 0)
+		if (byte == 0)
 			return false;
-		*to++ = (char)(16 * high + low);
-		p += 2;
+		if (byte > 0) {
+			*to++ = (char)byte;
+			p += 2;
+		} else {
+			*to++ = *p == '+' ? ' ' : *p;
+		}
 	}
 	*to = '\0';
 	return true;

@@ -11,11 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define END_LEN (32 << 10)	/* of head and tail, each */
 #define OPEN_TRIES 3
-#define SLICE_MS 50
 
 /* The tail, asked for while the head is. */
 struct tail {
@@ -45,17 +43,11 @@ static void wait_tail(struct remote *remote, struct tail *tail,
 
 	pthread_mutex_lock(&tail->lock);
 	while (!tail->done) {
-		struct timespec until;
-
 		if (!cancelled && (!wanted || remote_stopped(remote))) {
 			transport_cancel(remote->transport, job);
 			cancelled = true;
 		}
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += SLICE_MS * 1000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&tail->over, &tail->lock, &until);
+		remote_wait_a_moment(&tail->over, &tail->lock);
 	}
 	pthread_mutex_unlock(&tail->lock);
 }

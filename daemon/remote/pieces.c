@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LEAST (4 << 10)		/* a request costs more than so many bytes */
 #define MOST (8 << 20)		/* of one request */
@@ -23,7 +22,6 @@
 #define GAP (64 << 10)		/* what such a reader may leave out */
 #define SURE 4			/* steps in order, after which it is one */
 #define USELESS_MS 5000
-#define WAIT_MS 50
 
 struct piece {
 	struct object *object;
@@ -314,18 +312,6 @@ void pieces_want(struct object *o, const struct extent *extents, size_t n)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Waits a moment for a piece; the lock is left meanwhile. */
-static void wait_a_moment(struct object *o)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_MS * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&o->arrived, &o->lock, &until);
-}
-
 void pieces_release(struct object *o)
 {
 	pthread_mutex_lock(&o->lock);
@@ -334,7 +320,7 @@ void pieces_release(struct object *o)
 			transport_cancel(o->id.remote->transport, p->job);
 	}
 	while (o->n_loading)
-		wait_a_moment(o);
+		remote_wait_a_moment(&o->arrived, &o->lock);
 	while (o->oldest)
 		drop(o, o->oldest);
 	pthread_mutex_unlock(&o->lock);
@@ -355,7 +341,7 @@ static int take(struct object *o, struct piece *p, char *buf, uint64_t off,
 		return -EINTR;
 	p->refs++;
 	while (p->loading && !status) {
-		wait_a_moment(o);
+		remote_wait_a_moment(&o->arrived, &o->lock);
 		pthread_mutex_unlock(&o->lock);
 		if (remote_stopped(o->id.remote))
 			status = -EINTR;

@@ -4,6 +4,8 @@
  */
 #include "remote/url.h"
 
+#include "remote/percent.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,14 +53,6 @@ static bool is_plain(unsigned char c)
 	       (c >= '0' && c <= '9') || strchr("-._~/", c);
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 char *url_encode(const char *text, bool slash)
 {
 	char *coded = malloc(3 * strlen(text) + 1), *to = coded;
@@ -88,19 +82,11 @@ static char *last_component(const char *path, bool coded)
 	while (from > 0 && path[from - 1] != '/')
 		from--;
 	for (size_t i = from; i < len; i++) {
-		int high = -1, low = -1;
+		int byte = coded && path[i] == '%' && i + 2 < len ?
+			   percent_byte(path + i) : -1;
 
-		if (coded && path[i] == '%' && i + 2 < len) {
-			high = digit_of(path[i + 1]);
-			low = digit_of(path[i + 2]);
-		}
-		if (high < 0 || low < 0 || 16 * high + low == 0 ||
-		    16 * high + low == '/') {
-			*to++ = path[i];
-			continue;
-		}
-		*to++ = (char)(16 * high + low);
-		i += 2;
+		*to++ = byte > 0 && byte != '/' ? (char)byte : path[i];
+		i += byte > 0 && byte != '/' ? 2 : 0;
 	}
 	*to = '\0';
 	return name;
