@@ -36,23 +36,26 @@ def make_thin(source):
     make("thin", 64 * MIB, 131072, source + "/thin.b2nd")
 
 
-def direct_read(path, offset, size=4096):
-    """Like a cached read of pages that are not there, but one request."""
+def direct_read(path, offset, size=4096, opened=None):
+    """Like a cached read of pages that are not there, but one request. Writes
+    a byte to the descriptor `opened` once the file is open."""
     file = os.open(path, os.O_RDONLY | os.O_DIRECT)
     try:
+        if opened is not None:
+            os.write(opened, b"o")
         with mmap.mmap(-1, size) as buffer:
             return os.preadv(file, [buffer], offset)
     finally:
         os.close(file)
 
 
-def start_reader(path, offset):
+def start_reader(path, offset, opened=None):
     """A child that reads, and ends with the errno that it got."""
     pid = os.fork()
     if pid == 0:
         code = 0
         try:
-            direct_read(path, offset)
+            direct_read(path, offset, opened=opened)
         except OSError as error:
             code = error.errno
         finally:
@@ -163,8 +166,12 @@ def the_second_signal_ends_a_busy_daemon(work):
     make_thin(source)
     with Mount(work, source, "-othreads=2,cache_size=16M,max_request=0",
                "--log_level=err") as mount:
-        readers = [start_reader(mount.path("thin.b2nd/data.bin"), i * 4096)
-                   for i in range(12)]
+        told, opened = os.pipe()
+        readers = [start_reader(mount.path("thin.b2nd/data.bin"), i * 4096,
+                                opened) for i in range(12)]
+        os.close(opened)
+        with open(told, "rb", closefd=True) as pipe:
+            equal(len(pipe.read(12)), 12, "readers that opened it")
         assert wait_until(lambda: slow_requests(mount) >= 12)
         mount.process.send_signal(signal.SIGTERM)
         assert wait_until(lambda: not harness.mounted(mount.point))
