@@ -606,9 +606,12 @@ void opts_release(struct opts *opts)
 	free(opts->views);
 	choice_release(&opts->choice);
 	free(opts->log_file);
+	free(opts->catalog);
+	free(opts->ca_file);
 	free(opts->fsname);
 	free(opts->fuse);
 	opts->views = opts->log_file = opts->fsname = opts->fuse = NULL;
+	opts->catalog = opts->ca_file = NULL;
 }
 
 static void write_text(FILE *out, const char *name, const char *text)
