@@ -11,7 +11,7 @@
 #include "bloscfs.h"
 #include "tree/containers.h"
 #include "tree/nodes.h"
-#include "opts.h"
+#include "opts/opts.h"
 #include "tree/source.h"
 
 #include <fuse_lowlevel.h>

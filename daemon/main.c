@@ -5,7 +5,7 @@
 #include "check/check.h"
 #include "check/info.h"
 #include "tree/nested.h"
-#include "opts.h"
+#include "opts/opts.h"
 #include "mount/start.h"
 #include "mount/unmount.h"
 

@@ -6,7 +6,7 @@
 #define BFS_DAEMON_CHECK_CHECK_H
 
 #include "check/info.h"
-#include "opts.h"
+#include "opts/opts.h"
 
 /* One line per container on stdout, a summary on stderr. */
 enum exit_code check_run(const struct opts *opts);

@@ -5,7 +5,7 @@
 #ifndef BFS_DAEMON_CHECK_INFO_H
 #define BFS_DAEMON_CHECK_INFO_H
 
-#include "opts.h"
+#include "opts/opts.h"
 
 /* Exit codes of the program. */
 enum exit_code {

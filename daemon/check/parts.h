@@ -12,7 +12,7 @@
 #define BFS_DAEMON_CHECK_PARTS_H
 
 #include "bloscfs.h"
-#include "opts.h"
+#include "opts/opts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

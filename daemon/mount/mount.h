@@ -9,7 +9,7 @@
 #define BFS_DAEMON_MOUNT_MOUNT_H
 
 #include "tree/mounttable.h"
-#include "opts.h"
+#include "opts/opts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

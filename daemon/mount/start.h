@@ -6,7 +6,7 @@
 #define BFS_DAEMON_MOUNT_START_H
 
 #include "check/info.h"
-#include "opts.h"
+#include "opts/opts.h"
 
 enum exit_code start_mount(const struct opts *opts);
 

@@ -10,7 +10,7 @@
 
 #include "ops/handle.h"
 #include "tree/look.h"
-#include "opts.h"
+#include "opts/opts.h"
 #include "ops/reply.h"
 #include "tree/source_rights.h"
 #include "tree/nodes.h"

@@ -6,7 +6,7 @@
 
 #include "call.h"
 #include "log/log.h"
-#include "opts.h"
+#include "opts/opts.h"
 #include "remote/url.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * an option of -o unless a backslash precedes it; the list of views= goes on
  * over commas up to the next word that is an option.
  */
-#include "opts.h"
+#include "opts/opts.h"
 
 #include "bloscfs.h"
 
