@@ -6,54 +6,18 @@
  * an option of -o unless a backslash precedes it; the list of views= goes on
  * over commas up to the next word that is an option.
  */
-#include "opts/opts.h"
+#include "opts/value.h"
 
 #include "bloscfs.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <limits.h>
-#include <math.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HELP_NAME_CAP 28
 #define NOT_GIVEN (UINT64_MAX - 1)	/* no size is as large */
-#define DEFAULT_VIEWS "info,data,npy,chunks,meta"
 
-enum opt_kind {
-	OPT_FLAG,	/* bool */
-	OPT_SIZE,	/* uint64_t, with K, M, G */
-	OPT_COUNT,	/* uint64_t */
-	OPT_SECONDS,	/* double */
-	OPT_TEXT,	/* char *, owned */
-	OPT_FORMATS,	/* a list with colons */
-	OPT_RULE,	/* a glob, may be given more than once */
-	OPT_FD,		/* int */
-	OPT_MASK,	/* mode_t, octal */
-	OPT_UMASK,	/* both masks */
-	OPT_UID,
-	OPT_GID,
-	OPT_LEVEL,
-	OPT_SUBTYPE,	/* only our own name */
-	OPT_FUSE,	/* handed to libfuse, with or without a value */
-	OPT_FUSE_FLAG,	/* the same, and a bool of ours */
-	OPT_IGNORED,	/* what mount(8) adds; without effect */
-};
-
-struct opt {
-	const char *name;
-	const char *value;	/* how --help names it; NULL: takes none */
-	enum opt_kind kind;
-	size_t where;		/* in struct opts */
-	const char *help;	/* NULL: not listed */
-};
-
-#define AT(member) offsetof(struct opts, member)
-
-static const struct opt table[] = {
+const struct opt opts_table[] = {
 	{ "cache_size", "SIZE", OPT_SIZE, AT(cache_size),
 	  "memory for decoded blocks (256M)" },
 	{ "max_memory", "SIZE", OPT_SIZE, AT(max_memory),
@@ -141,15 +105,7 @@ static const struct opt table[] = {
 	{ "defaults", NULL, OPT_IGNORED, 0, NULL },
 };
 
-#define N_OPTS (sizeof(table) / sizeof(table[0]))
-
-struct parse {
-	struct opts *opts;
-	char *error;
-	size_t error_cap;
-	bool umask_set, fmask_set, dmask_set;
-	mode_t umask;
-};
+const size_t n_opts = sizeof(opts_table) / sizeof(opts_table[0]);
 
 __attribute__((format(printf, 2, 3)))
 static int refuse(struct parse *parse, const char *fmt, ...)
@@ -164,223 +120,12 @@ static int refuse(struct parse *parse, const char *fmt, ...)
 
 static const struct opt *find_opt(const char *name, size_t len)
 {
-	for (size_t i = 0; i < N_OPTS; i++) {
-		if (strlen(table[i].name) == len &&
-		    memcmp(table[i].name, name, len) == 0)
-			return &table[i];
+	for (size_t i = 0; i < n_opts; i++) {
+		if (strlen(opts_table[i].name) == len &&
+		    memcmp(opts_table[i].name, name, len) == 0)
+			return &opts_table[i];
 	}
 	return NULL;
-}
-
-static bool parse_number(const char *text, int base, uint64_t *ret_number,
-			 const char **ret_end)
-{
-	char *end;
-	unsigned long long number;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	number = strtoull(text, &end, base);
-	if (errno)
-		return false;
-	*ret_number = number;
-	*ret_end = end;
-	return true;
-}
-
-static bool parse_size(const char *text, uint64_t *ret_size)
-{
-	static const char units[] = "kmgt";
-	const char *end, *unit;
-	uint64_t size;
-	unsigned shift = 0;
-
-	if (!parse_number(text, 10, &size, &end))
-		return false;
-	if (*end) {
-		unit = strchr(units, *end | 0x20);
-		if (!unit || end[1])
-			return false;
-		shift = 10 * (unsigned)(unit - units + 1);
-	}
-	if (size > (UINT64_MAX >> 1 >> shift))
-		return false;
-	*ret_size = size << shift;
-	return true;
-}
-
-static bool parse_count(const char *text, int base, uint64_t max,
-			uint64_t *ret_count)
-{
-	const char *end;
-	uint64_t count;
-
-	if (!parse_number(text, base, &count, &end) || *end || count > max)
-		return false;
-	*ret_count = count;
-	return true;
-}
-
-static bool parse_seconds(const char *text, double *ret_seconds)
-{
-	char *end;
-	double seconds;
-
-	if ((*text < '0' || *text > '9') && *text != '.')
-		return false;
-	seconds = strtod(text, &end);
-	if (*end || !isfinite(seconds) || seconds > 1e9)
-		return false;
-	*ret_seconds = seconds;
-	return true;
-}
-
-static bool parse_user(const char *text, struct opts *opts)
-{
-	const struct passwd *entry;
-	uint64_t uid;
-
-	if (parse_count(text, 10, UINT32_MAX - 1, &uid)) {
-		opts->uid = (uid_t)uid;
-	} else {
-		entry = getpwnam(text);
-		if (!entry)
-			return false;
-		opts->uid = entry->pw_uid;
-	}
-	opts->has_uid = true;
-	return true;
-}
-
-static bool parse_group(const char *text, struct opts *opts)
-{
-	const struct group *entry;
-	uint64_t gid;
-
-	if (parse_count(text, 10, UINT32_MAX - 1, &gid)) {
-		opts->gid = (gid_t)gid;
-	} else {
-		entry = getgrnam(text);
-		if (!entry)
-			return false;
-		opts->gid = entry->gr_gid;
-	}
-	opts->has_gid = true;
-	return true;
-}
-
-static int hand_on(struct opts *opts, const char *name, const char *value)
-{
-	size_t len = strlen(name) + (value ? strlen(value) + 1 : 0);
-	size_t old_len = opts->fuse ? strlen(opts->fuse) : 0;
-	char *grown = realloc(opts->fuse, old_len + len + 2);
-
-	if (!grown)
-		return -ENOMEM;
-	opts->fuse = grown;
-	snprintf(grown + old_len, len + 2, "%s%s%s%s", old_len ? "," : "",
-		 name, value ? "=" : "", value ? value : "");
-	return 0;
-}
-
-/* What libfuse takes as a number it must get as one. */
-static int hand_on_value(struct opts *opts, const char *name,
-			 const char *value)
-{
-	char digits[24];
-	uint64_t size;
-
-	if (!value)
-		return hand_on(opts, name, NULL);
-	if (!parse_size(value, &size) || size > UINT32_MAX)
-		return -EINVAL;
-	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)size);
-	return hand_on(opts, name, digits);
-}
-
-static bool parse_mask(struct parse *parse, const struct opt *opt,
-		       const char *value)
-{
-	uint64_t mask;
-
-	if (!parse_count(value, 8, 0777, &mask))
-		return false;
-	if (opt->kind == OPT_UMASK) {
-		parse->umask = (mode_t)mask;
-		parse->umask_set = true;
-		return true;
-	}
-	memcpy((char *)parse->opts + opt->where, &(mode_t){ (mode_t)mask },
-	       sizeof(mode_t));
-	if (opt->where == AT(fmask))
-		parse->fmask_set = true;
-	else
-		parse->dmask_set = true;
-	return true;
-}
-
-static bool parse_text(void *where, const char *value)
-{
-	char *copy = strdup(value);
-
-	if (!copy)
-		return false;
-	free(*(char **)where);
-	*(char **)where = copy;
-	return true;
-}
-
-/* False: not a value for this option. */
-static bool take_value(struct parse *parse, const struct opt *opt,
-		       const char *value)
-{
-	struct opts *opts = parse->opts;
-	void *where = (char *)opts + opt->where;
-	uint64_t number;
-
-	switch (opt->kind) {
-	case OPT_FLAG:
-		*(bool *)where = true;
-		return true;
-	case OPT_SIZE:
-		return parse_size(value, where);
-	case OPT_COUNT:
-		return parse_count(value, 10, INT32_MAX / 1000, where);
-	case OPT_SECONDS:
-		return parse_seconds(value, where);
-	case OPT_TEXT:
-		return *value && parse_text(where, value);
-	case OPT_FORMATS:
-		return choice_set_formats(&opts->choice, value);
-	case OPT_RULE:
-		return *value && choice_add_rule(&opts->choice,
-						 *opt->name == 'e', value);
-	case OPT_FD:
-		if (!parse_count(value, 10, INT_MAX, &number))
-			return false;
-		*(int *)where = (int)number;
-		return true;
-	case OPT_MASK:
-	case OPT_UMASK:
-		return parse_mask(parse, opt, value);
-	case OPT_UID:
-		return parse_user(value, opts);
-	case OPT_GID:
-		return parse_group(value, opts);
-	case OPT_LEVEL:
-		return log_level_parse(value, where);
-	case OPT_SUBTYPE:
-		return strcmp(value, "bloscfs") == 0;
-	case OPT_FUSE_FLAG:
-		*(bool *)where = true;
-		return hand_on(opts, opt->name, NULL) == 0;
-	case OPT_FUSE:
-		return hand_on_value(opts, opt->name, value) == 0;
-	case OPT_IGNORED:
-		return true;
-	}
-	return false;
 }
 
 /* text is name or name=value. */
@@ -399,7 +144,7 @@ static int take_option(struct parse *parse, const char *text)
 	if (!opt->value && value)
 		return refuse(parse, "option '%s' takes no value; write "
 			      "just %s", opt->name, opt->name);
-	if (!take_value(parse, opt, value))
+	if (!opts_take_value(parse, opt, value))
 		return refuse(parse, "'%s' is no value for option '%s'; "
 			      "bloscfs --%s tells what it takes", value,
 			      opt->name, opt->kind == OPT_FORMATS ? "version" :
@@ -502,7 +247,7 @@ static int take_short(struct parse *parse, int argc, char **argv, int *i)
 	if (strcmp(text, "d") == 0) {
 		parse->opts->foreground = true;
 		parse->opts->log_level = LEVEL_DEBUG;
-		return hand_on(parse->opts, "debug", NULL);
+		return opts_hand_on(parse->opts, "debug", NULL);
 	}
 	if (strcmp(text, "h") == 0)
 		return take_form(parse, FORM_HELP);
@@ -612,114 +357,4 @@ void opts_release(struct opts *opts)
 	free(opts->fuse);
 	opts->views = opts->log_file = opts->fsname = opts->fuse = NULL;
 	opts->catalog = opts->ca_file = NULL;
-}
-
-static void write_text(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "%s=", name);
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-		if (*s < 0x20 || *s == 0x7f || *s == '\\')
-			fprintf(out, "\\x%02x", *s);
-		else
-			putc(*s, out);
-	}
-	putc('\n', out);
-}
-
-static void write_option(FILE *out, const struct opts *opts,
-			 const struct opt *opt)
-{
-	const void *where = (const char *)opts + opt->where;
-	const char *text;
-
-	switch (opt->kind) {
-	case OPT_FLAG:
-	case OPT_FUSE_FLAG:
-		fprintf(out, "%s=%s\n", opt->name,
-			*(const bool *)where ? "yes" : "no");
-		break;
-	case OPT_SIZE:
-	case OPT_COUNT:
-		fprintf(out, "%s=%llu\n", opt->name,
-			(unsigned long long)*(const uint64_t *)where);
-		break;
-	case OPT_SECONDS:
-		fprintf(out, "%s=%g\n", opt->name, *(const double *)where);
-		break;
-	case OPT_MASK:
-		fprintf(out, "%s=%04o\n", opt->name,
-			(unsigned)*(const mode_t *)where);
-		break;
-	case OPT_TEXT:
-		text = *(char *const *)where;
-		if (!text && opt->where == AT(views))
-			text = DEFAULT_VIEWS;
-		if (text)
-			write_text(out, opt->name, text);
-		break;
-	case OPT_FORMATS:
-		write_text(out, opt->name, opts->choice.formats ?
-			   opts->choice.formats : "all:-chunk");
-		break;
-	case OPT_UID:
-		if (opts->has_uid)
-			fprintf(out, "uid=%u\n", (unsigned)opts->uid);
-		break;
-	case OPT_GID:
-		if (opts->has_gid)
-			fprintf(out, "gid=%u\n", (unsigned)opts->gid);
-		break;
-	case OPT_LEVEL:
-		fprintf(out, "%s=%s\n", opt->name,
-			log_level_name(opts->log_level));
-		break;
-	case OPT_FD:
-	case OPT_RULE:
-	case OPT_UMASK:
-	case OPT_SUBTYPE:
-	case OPT_FUSE:
-	case OPT_IGNORED:
-		break;
-	}
-}
-
-void opts_write(const struct opts *opts, const char *source,
-		const char *mountpoint, FILE *out)
-{
-	write_text(out, "source", source);
-	write_text(out, "mountpoint", mountpoint);
-	for (size_t i = 0; i < N_OPTS; i++) {
-		if (table[i].where != AT(jobs) || table[i].kind != OPT_COUNT)
-			write_option(out, opts, &table[i]);
-	}
-	for (size_t i = 0; i < opts->choice.n_rules; i++)
-		write_text(out, opts->choice.rules[i].exclude ? "exclude" :
-			   "include", opts->choice.rules[i].glob);
-	if (opts->fuse)
-		write_text(out, "libfuse", opts->fuse);
-}
-
-void opts_help(FILE *out)
-{
-	char name[HELP_NAME_CAP];
-
-	fputs("usage: bloscfs [options] SOURCE MOUNTPOINT\n"
-	      "       bloscfs --check SOURCE...\n"
-	      "       bloscfs --info SOURCE...\n"
-	      "       bloscfs --unmount MOUNTPOINT\n"
-	      "       bloscfs --version | --help\n\n"
-	      "Shows the Blosc containers of a directory tree, or one "
-	      "container file, as\ndirectories of decoded files.\n\n"
-	      "  -f, --foreground          do not go to the background\n"
-	      "  -d                        the same, and log each request\n"
-	      "\nOptions, alike as -o NAME[=VALUE],...; sizes take K, M, G, "
-	      "T:\n", out);
-	for (size_t i = 0; i < N_OPTS; i++) {
-		if (!table[i].help)
-			continue;
-		snprintf(name, sizeof(name), "--%s%s%s", table[i].name,
-			 table[i].value ? "=" : "",
-			 table[i].value ? table[i].value : "");
-		fprintf(out, "  %-25s %s\n", name, table[i].help);
-	}
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * row.h - what a row of the table of options is; shared by the files of this
+ * folder alone. The table itself stands in opts.c.
+ */
+#ifndef BFS_DAEMON_OPTS_ROW_H
+#define BFS_DAEMON_OPTS_ROW_H
+
+#include "opts/opts.h"
+
+#define DEFAULT_VIEWS "info,data,npy,chunks,meta"
+
+enum opt_kind {
+	OPT_FLAG,	/* bool */
+	OPT_SIZE,	/* uint64_t, with K, M, G */
+	OPT_COUNT,	/* uint64_t */
+	OPT_SECONDS,	/* double */
+	OPT_TEXT,	/* char *, owned */
+	OPT_FORMATS,	/* a list with colons */
+	OPT_RULE,	/* a glob, may be given more than once */
+	OPT_FD,		/* int */
+	OPT_MASK,	/* mode_t, octal */
+	OPT_UMASK,	/* both masks */
+	OPT_UID,
+	OPT_GID,
+	OPT_LEVEL,
+	OPT_SUBTYPE,	/* only our own name */
+	OPT_FUSE,	/* handed to libfuse, with or without a value */
+	OPT_FUSE_FLAG,	/* the same, and a bool of ours */
+	OPT_IGNORED,	/* what mount(8) adds; without effect */
+};
+
+struct opt {
+	const char *name;
+	const char *value;	/* how --help names it; NULL: takes none */
+	enum opt_kind kind;
+	size_t where;		/* in struct opts */
+	const char *help;	/* NULL: not listed */
+};
+
+#define AT(member) offsetof(struct opts, member)
+
+extern const struct opt opts_table[];
+extern const size_t n_opts;
+
+#endif

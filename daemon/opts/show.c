@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * show.c - options as text: those of a mount with their values, and --help.
+ */
+#include "opts/row.h"
+
+#include <string.h>
+
+#define HELP_NAME_CAP 28
+
+static void write_text(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "%s=", name);
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+		if (*s < 0x20 || *s == 0x7f || *s == '\\')
+			fprintf(out, "\\x%02x", *s);
+		else
+			putc(*s, out);
+	}
+	putc('\n', out);
+}
+
+static void write_option(FILE *out, const struct opts *opts,
+			 const struct opt *opt)
+{
+	const void *where = (const char *)opts + opt->where;
+	const char *text;
+
+	switch (opt->kind) {
+	case OPT_FLAG:
+	case OPT_FUSE_FLAG:
+		fprintf(out, "%s=%s\n", opt->name,
+			*(const bool *)where ? "yes" : "no");
+		break;
+	case OPT_SIZE:
+	case OPT_COUNT:
+		fprintf(out, "%s=%llu\n", opt->name,
+			(unsigned long long)*(const uint64_t *)where);
+		break;
+	case OPT_SECONDS:
+		fprintf(out, "%s=%g\n", opt->name, *(const double *)where);
+		break;
+	case OPT_MASK:
+		fprintf(out, "%s=%04o\n", opt->name,
+			(unsigned)*(const mode_t *)where);
+		break;
+	case OPT_TEXT:
+		text = *(char *const *)where;
+		if (!text && opt->where == AT(views))
+			text = DEFAULT_VIEWS;
+		if (text)
+			write_text(out, opt->name, text);
+		break;
+	case OPT_FORMATS:
+		write_text(out, opt->name, opts->choice.formats ?
+			   opts->choice.formats : "all:-chunk");
+		break;
+	case OPT_UID:
+		if (opts->has_uid)
+			fprintf(out, "uid=%u\n", (unsigned)opts->uid);
+		break;
+	case OPT_GID:
+		if (opts->has_gid)
+			fprintf(out, "gid=%u\n", (unsigned)opts->gid);
+		break;
+	case OPT_LEVEL:
+		fprintf(out, "%s=%s\n", opt->name,
+			log_level_name(opts->log_level));
+		break;
+	case OPT_FD:
+	case OPT_RULE:
+	case OPT_UMASK:
+	case OPT_SUBTYPE:
+	case OPT_FUSE:
+	case OPT_IGNORED:
+		break;
+	}
+}
+
+void opts_write(const struct opts *opts, const char *source,
+		const char *mountpoint, FILE *out)
+{
+	write_text(out, "source", source);
+	write_text(out, "mountpoint", mountpoint);
+	for (const struct opt *opt = opts_table; opt < opts_table + n_opts;
+	     opt++) {
+		/* jobs is an option of --check alone. */
+		if (opt->where != AT(jobs) || opt->kind != OPT_COUNT)
+			write_option(out, opts, opt);
+	}
+	for (size_t i = 0; i < opts->choice.n_rules; i++)
+		write_text(out, opts->choice.rules[i].exclude ? "exclude" :
+			   "include", opts->choice.rules[i].glob);
+	if (opts->fuse)
+		write_text(out, "libfuse", opts->fuse);
+}
+
+void opts_help(FILE *out)
+{
+	char name[HELP_NAME_CAP];
+
+	fputs("usage: bloscfs [options] SOURCE MOUNTPOINT\n"
+	      "       bloscfs --check SOURCE...\n"
+	      "       bloscfs --info SOURCE...\n"
+	      "       bloscfs --unmount MOUNTPOINT\n"
+	      "       bloscfs --version | --help\n\n"
+	      "Shows the Blosc containers of a directory tree, or one "
+	      "container file, as\ndirectories of decoded files.\n\n"
+	      "  -f, --foreground          do not go to the background\n"
+	      "  -d                        the same, and log each request\n"
+	      "\nOptions, alike as -o NAME[=VALUE],...; sizes take K, M, G, "
+	      "T:\n", out);
+	for (const struct opt *opt = opts_table; opt < opts_table + n_opts;
+	     opt++) {
+		if (!opt->help)
+			continue;
+		snprintf(name, sizeof(name), "--%s%s%s", opt->name,
+			 opt->value ? "=" : "", opt->value ? opt->value : "");
+		fprintf(out, "  %-25s %s\n", name, opt->help);
+	}
+}
