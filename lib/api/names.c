@@ -7,6 +7,7 @@
 #include "bloscfs.h"
 #pragma GCC visibility pop
 
+#include "container/container.h"
 #include "container/foreign.h"
 #include "container/format.h"
 
@@ -20,4 +21,46 @@ enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is)
 	if (!ret_is)
 		return BLOSCFS_ERR_INVALID;
 	return (enum bloscfs_err)bfs_foreign_store(dirfd, ret_is);
+}
+
+/* The row that the i-th name of an index leads to. */
+static const struct bfs_format *find_index(size_t i, const char **ret_name)
+{
+	for (size_t k = 0; k < bfs_n_formats; k++)
+		if (bfs_formats[k]->index_name && i-- == 0) {
+			*ret_name = bfs_formats[k]->index_name;
+			return bfs_formats[k];
+		}
+	for (size_t k = 0; k < bfs_n_formats; k++)
+		if (bfs_formats[k]->index_else && i-- == 0) {
+			*ret_name = bfs_formats[k]->index_else;
+			return bfs_formats[k];
+		}
+	return NULL;
+}
+
+const char *bloscfs_dir_index(size_t i)
+{
+	const char *name;
+
+	return find_index(i, &name) ? name : NULL;
+}
+
+bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
+		      const char **ret_ending)
+{
+	const char *name;
+	const struct bfs_format *row = find_index(i, &name);
+	const struct bfs_dir_part *part = row ? row->parts : NULL;
+
+	if (!ret_folder || !ret_ending)
+		return false;
+	/* The last has no folder. */
+	while (part && part->folder && k-- > 0)
+		part++;
+	if (!part || !part->folder)
+		return false;
+	*ret_folder = part->folder;
+	*ret_ending = part->ending;
+	return true;
 }
