@@ -10,6 +10,8 @@
 
 #include "bloscfs.h"
 #include "tree/containers.h"
+#include "tree/enter.h"
+#include "tree/entries.h"
 #include "tree/nodes.h"
 #include "opts/opts.h"
 #include "tree/source.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * containers_priv.h - what tree.c needs of the opened containers.
+ * containers_priv.h - what nodes.c and enter.c need of the opened containers.
  *
  * Closing a container may take long, so calls under the lock only collect
  * what is to be closed, linked by older.
