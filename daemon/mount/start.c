@@ -14,6 +14,8 @@
 #include "log/log.h"
 #include "tree/far.h"
 #include "tree/look.h"
+#include "tree/opening.h"
+#include "tree/tell.h"
 #include "mount/mount.h"
 #include "mount/serve.h"
 #include "tree/source_rights.h"

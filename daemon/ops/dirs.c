@@ -13,6 +13,7 @@
 #include "tree/far.h"
 #include "tree/keep.h"
 #include "tree/look.h"
+#include "tree/opening.h"
 #include "tree/places.h"
 #include "ops/reply.h"
 #include "ops/work.h"
@@ -431,9 +432,9 @@ static void add_plain_entry(struct listing *list, const struct handle *handle,
 }
 
 static void add_container_entry(struct daemon *daemon, struct listing *list,
-			    const struct handle *handle,
-			    const struct src_stat *st, const char *name,
-			    struct entry *entry, off_t next)
+				const struct handle *handle,
+				const struct src_stat *st, const char *name,
+				struct entry *entry, off_t next)
 {
 	struct fuse_entry_param param = { 0 };
 	const struct container *container = handle->container;
@@ -466,7 +467,7 @@ static void add_container_entry(struct daemon *daemon, struct listing *list,
 /* 0 or -errno. A name that cannot be told now comes with the next call, or
  * not at all: a listing is never shorter than it is. */
 static int list_container(struct daemon *daemon, struct listing *list,
-		      const struct handle *handle, off_t off)
+			  const struct handle *handle, off_t off)
 {
 	static const char *const dots[] = { ".", ".." };
 	struct bloscfs_node dir = handle_entry(handle->node);

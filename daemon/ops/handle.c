@@ -5,7 +5,7 @@
 #include "ops/handle.h"
 
 #include "remote/shelf.h"
-#include "tree/look.h"
+#include "tree/opening.h"
 
 #include <errno.h>
 #include <stdlib.h>

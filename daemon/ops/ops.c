@@ -12,6 +12,8 @@
 #include "tree/keep.h"
 #include "log/log.h"
 #include "tree/look.h"
+#include "tree/opening.h"
+#include "tree/tell.h"
 #include "ops/plain.h"
 #include "ops/reply.h"
 #include "ops/seek.h"
@@ -147,7 +149,7 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 }
 
 static int lookup_in_container(struct daemon *daemon, struct node *parent,
-			   const char *name, struct fuse_entry_param *param)
+			       const char *name, struct fuse_entry_param *param)
 {
 	struct bloscfs_node dir = handle_entry(parent);
 	struct bloscfs_diag why = { .chunk = -1 };
@@ -480,9 +482,9 @@ static bool ends_too_early(struct daemon *daemon, const struct handle *handle,
 
 /* A source that has only grown is read on from its next opening. */
 static enum bloscfs_err read_container(fuse_req_t req, struct daemon *daemon,
-				   struct handle *handle, void *buf,
-				   size_t len, off_t off,
-				   struct bloscfs_diag *why)
+				       struct handle *handle, void *buf,
+				       size_t len, off_t off,
+				       struct bloscfs_diag *why)
 {
 	enum bloscfs_err err = BLOSCFS_ERR_CHANGED;
 	struct container *container;

@@ -7,6 +7,7 @@
 #include "log/counters.h"
 #include "tree/far.h"
 #include "tree/look.h"
+#include "tree/tell.h"
 #include "tree/reopen.h"
 #include "ops/reply.h"
 #include "ops/work.h"

@@ -8,7 +8,7 @@
 #include "ops/work.h"
 
 #include "log/log.h"
-#include "tree/look.h"
+#include "tree/tell.h"
 #include "ops/parked.h"
 #include "ops/reply.h"
 

@@ -10,6 +10,7 @@
 
 #include "ops/handle.h"
 #include "tree/look.h"
+#include "tree/opening.h"
 #include "opts/opts.h"
 #include "ops/reply.h"
 #include "tree/source_rights.h"

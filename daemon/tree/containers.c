@@ -53,7 +53,7 @@ static void collect(struct tree *tree, struct container *container,
 }
 
 void containers_detach(struct tree *tree, struct node *node,
-		   struct container **closing)
+		       struct container **closing)
 {
 	struct container *container = node->container;
 
@@ -71,7 +71,7 @@ void containers_detach(struct tree *tree, struct node *node,
 }
 
 void containers_outdate(struct tree *tree, struct node *node, bool same_file,
-		    struct container **closing)
+			struct container **closing)
 {
 	if (node->container)
 		atomic_store(&node->container->replaced, true);
@@ -114,7 +114,7 @@ static bool is_outdated(struct node *node, struct container *container,
 }
 
 struct container *tree_find_container(struct tree *tree, struct node *node,
-			      const struct src_stat *st)
+				      const struct src_stat *st)
 {
 	struct container *container;
 
@@ -191,7 +191,7 @@ static struct container *attach(struct tree *tree, struct node *node,
 }
 
 struct container *tree_add_container(struct tree *tree, struct node *node,
-			     const struct opened *opened)
+				     const struct opened *opened)
 {
 	struct container *container = calloc(1, sizeof(*container)),
 			 *closing = NULL;

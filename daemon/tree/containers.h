@@ -29,7 +29,7 @@ struct container {
 /* The opened container of a node if it was opened as st, with a reference;
  * NULL if it must be opened. */
 struct container *tree_find_container(struct tree *tree, struct node *node,
-			      const struct src_stat *st);
+				      const struct src_stat *st);
 /* Any opened container of the node, however old. */
 struct container *tree_any_container(struct tree *tree, struct node *node);
 /* The same, where there will be no other any more. */
@@ -45,7 +45,7 @@ struct opened {
 /* Gives an opened container to its node. If another thread was faster that
  * one's is returned and the file is closed. NULL on no memory. */
 struct container *tree_add_container(struct tree *tree, struct node *node,
-			     const struct opened *opened);
+				     const struct opened *opened);
 /* Another reference. */
 struct container *tree_hold_container(struct tree *tree,
 				      struct container *container);

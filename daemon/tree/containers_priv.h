@@ -13,11 +13,11 @@
 /* Parts a node from its opened container, if it has one. With the lock
  * held. */
 void containers_detach(struct tree *tree, struct node *node,
-		   struct container **closing);
+		       struct container **closing);
 /* Notes that the file of a node's opened container has changed; another file
  * cannot go on from it. With the lock held. */
 void containers_outdate(struct tree *tree, struct node *node, bool same_file,
-		    struct container **closing);
+			struct container **closing);
 /* Without the lock. */
 void containers_close(struct container *closing);
 

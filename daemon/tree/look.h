@@ -43,22 +43,5 @@ enum node_kind look_kind(enum src_kind kind);
 int look_beside(struct daemon *daemon, struct node *parent, int dir_fd,
 		const char *name, const char *dir_name,
 		struct src_stat *ret_st);
-/* The opened container that node is or lies in, at its present version. */
-int look_container(struct daemon *daemon, struct node *node,
-	       struct container **ret_container);
-
-/* Opens the container at path, be it a file or a directory. 0 or -errno; what
- * the library says against it is in *why then, else why->err is 0. */
-int look_open(struct daemon *daemon, const char *path,
-	      struct opened *ret_opened, struct bloscfs_diag *why);
-/* Logs that the system refused something at the node's file. */
-void look_tell_error(const struct daemon *daemon, struct node *node,
-		     const char *deed, int error);
-/* Logs what the library says against an entry, or a container. */
-void look_tell_failure(const struct daemon *daemon, struct node *node,
-		       const char *deed, int error,
-		       const struct bloscfs_diag *why);
-/* Logs how a container was found when it was opened. */
-void look_tell_status(const char *path, struct bloscfs_file *file);
 
 #endif

@@ -126,8 +126,8 @@ static enum bfs_err check_first(struct bfs_array *array,
 }
 
 static enum bfs_err find_verdict(struct bfs_array *array,
-			       struct bfs_verdict *ret_verdict,
-			       struct bfs_diag *diag)
+				 struct bfs_verdict *ret_verdict,
+				 struct bfs_diag *diag)
 {
 	struct bfs_container *container = array->container;
 	struct bfs_verdict verdict = { .status = container->status,
