@@ -211,6 +211,35 @@ void reply_list_add(struct listing *list, const char *name,
 					       &param->attr, next);
 }
 
+/* "." and "..": a number and a type, nothing that the kernel would keep. */
+void reply_list_add_dots(struct daemon *daemon, struct listing *list,
+			 struct node *node, const char *name, off_t next)
+{
+	struct fuse_entry_param param = { .attr.st_mode = S_IFDIR };
+	struct src_stat st;
+	bool open;
+	uint64_t ino;
+
+	if (name[1] && node->parent)
+		node = node->parent;
+	tree_stat(&daemon->tree, node, &st, &ino, &open);
+	param.attr.st_ino = ino;
+	reply_list_add(list, name, &param, next);
+}
+
+bool reply_list_dots(struct daemon *daemon, struct listing *list,
+		     struct node *node, off_t *off)
+{
+	static const char *const dots[] = { ".", ".." };
+
+	for (; *off < 2; ++*off) {
+		if (!reply_list_fits(list, dots[*off]))
+			return false;
+		reply_list_add_dots(daemon, list, node, dots[*off], *off + 1);
+	}
+	return true;
+}
+
 static void forget_list(struct daemon *daemon, const struct listing *list)
 {
 	struct fuse_direntplus head;

@@ -51,6 +51,14 @@ bool reply_list_fits(const struct listing *list, const char *name);
 /* name must fit. param->ino 0: nothing but the name and type is told. */
 void reply_list_add(struct listing *list, const char *name,
 		    const struct fuse_entry_param *param, off_t next);
+/* "." or "..", which must fit: a number and a type, nothing that the kernel
+ * would keep. */
+void reply_list_add_dots(struct daemon *daemon, struct listing *list,
+			 struct node *node, const char *name, off_t next);
+/* Both, at the offsets 0 and 1, from *off on, which is moved on. False where
+ * not all did fit. */
+bool reply_list_dots(struct daemon *daemon, struct listing *list,
+		     struct node *node, off_t *off);
 /* What the kernel did not take is forgotten again. */
 void reply_list_send(struct daemon *daemon, const struct listing *list);
 

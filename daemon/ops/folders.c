@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * folders.c - see folders.h.
+ *
+ * With keep, entry n of a folder is at the offset 2n and the directory beside
+ * it at 2n + 1; on a server, offsets are as in a container's directory
+ * (dirs.c); else they are the folder's own.
+ */
+#include "ops/folders.h"
+
+#include "call.h"
+#include "tree/far.h"
+#include "tree/keep.h"
+#include "tree/look.h"
+#include "tree/places.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int folders_open(struct daemon *daemon, struct node *node,
+		 struct handle *handle)
+{
+	LOOK_PATH path = NULL;
+	struct src_stat st;
+	struct stat dir;
+	int fd, status = look_path(daemon, node, &path);
+
+	if (!status && look_is_nested(daemon, node))
+		/* Nothing to open; but is it still there? */
+		return look_again(daemon, node, &st);
+	if (status)
+		return status;
+	if (daemon->src.far) {
+		handle->is_source_dir = true;
+		return look_again(daemon, node, &st);
+	}
+	fd = src_at(&daemon->src, -1, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return look_as_stale(fd);
+	if (fstat(fd, &dir) < 0)
+		status = -errno;
+	else if (handle->is_source_dir && (handle->dir_dev != dir.st_dev ||
+					   handle->dir_ino != dir.st_ino))
+		status = -ESTALE;
+	else if (!(handle->dir = fdopendir(fd)))
+		status = -ENOMEM;
+	if (status) {
+		close(fd);
+		return status;
+	}
+	handle->is_source_dir = true;
+	handle->dir_dev = dir.st_dev;
+	handle->dir_ino = dir.st_ino;
+	handle->dir_off = 0;
+	atomic_fetch_add(&daemon->n_dirs, 1);
+	return 0;
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* status: of the look at it. What cannot be looked at is listed without a
+ * type. */
+static void add_found(struct daemon *daemon, struct listing *list,
+		      const struct handle *handle, const char *name,
+		      int status, enum node_kind kind,
+		      const struct src_stat *st, off_t next, bool told)
+{
+	struct fuse_entry_param param = { 0 };
+	uint64_t id = 0, ino = 0;
+
+	if (status) {
+		param.attr.st_ino = UINT64_MAX;
+		reply_list_add(list, name, &param, next);
+		return;
+	}
+	if (list->link && told &&
+	    tree_enter_source(&daemon->tree, handle->node, name, kind, st,
+			      &id, &ino) == 0)
+		reply_param(daemon, id, &param);
+	else
+		ino = tree_ino(st, kind, 0);
+	reply_attr_source(daemon, kind, st, ino, &param.attr);
+	reply_list_add(list, name, &param, next);
+}
+
+static void add_source_entry(struct daemon *daemon, struct listing *list,
+			     const struct handle *handle, const char *name,
+			     off_t next)
+{
+	enum node_kind kind = NODE_PLAIN;
+	struct src_stat st = { 0 };
+	int status = look_at(daemon, handle->node, dirfd(handle->dir), name,
+			     &kind, &st);
+
+	if (status != -ENOENT && !call_is_void())
+		add_found(daemon, list, handle, name, status, kind, &st,
+			  next, true);
+}
+
+/* Entry and directory beside it; off is 2n, or 2n + 1 for that alone. False
+ * where not all of it was added. */
+static bool add_pair(struct daemon *daemon, struct listing *list,
+		     const struct handle *handle, const char *name, off_t off)
+{
+	enum node_kind kind = NODE_PLAIN;
+	struct src_stat st = { 0 }, dir_st = { 0 };
+	char dir[NAME_MAX + 1];
+	off_t next = (off | 1) + 1;
+	int fd = dirfd(handle->dir), beside = -ENOENT;
+	int status = look_at(daemon, handle->node, fd, name, &kind, &st);
+
+	if (!status && !call_is_void())
+		beside = keep_find(daemon, handle->node, fd, name, &st, dir,
+				   &dir_st);
+	if (call_is_void())
+		return false;
+	if (status != -ENOENT && !(off & 1))
+		add_found(daemon, list, handle, name, status, kind, &st,
+			  beside == -ENOENT ? next : next - 1, true);
+	if (beside == -ENOENT)
+		return true;
+	if (!reply_list_fits(list, dir))
+		return false;
+	add_found(daemon, list, handle, dir, beside, NODE_CONTAINER, &dir_st,
+		  next, true);
+	return true;
+}
+
+/* A mount of bloscfs. */
+void folders_list_nested(struct daemon *daemon, struct listing *list,
+			 const struct handle *handle, off_t off)
+{
+	if (off >= 0)
+		(void)reply_list_dots(daemon, list, handle->node, &off);
+}
+
+/* Goes to the entry of an offset, from the last known place before it. 0 or
+ * -errno. */
+static int go_to(struct handle *handle, off_t off)
+{
+	uint64_t wanted = (uint64_t)off / 2, number;
+	const struct dirent *entry;
+	off_t place;
+
+	if (!handle->places) {
+		handle->places = malloc(sizeof(*handle->places));
+		if (!handle->places)
+			return -ENOMEM;
+		places_reset(handle->places);
+	}
+	/* Begun anew, what was counted may have changed. */
+	if (off == 0)
+		places_reset(handle->places);
+	places_find(handle->places, wanted, &number, &place);
+	if (place != handle->dir_off)
+		seekdir(handle->dir, place);
+	handle->dir_off = place;
+	while (number < wanted) {
+		errno = 0;
+		entry = readdir(handle->dir);
+		if (!entry)
+			return -errno;
+		handle->dir_off = entry->d_off;
+		places_note(handle->places, ++number, entry->d_off);
+	}
+	return 0;
+}
+
+/* With keep. False: it comes again with the next call. */
+static bool add_kept(struct daemon *daemon, struct listing *list,
+		     const struct handle *handle, const char *name,
+		     off_t *off)
+{
+	uint64_t number = (uint64_t)*off / 2;
+
+	/* The one that it was beside is gone. */
+	if (places_differ(handle->places, number, name))
+		*off &= ~(off_t)1;
+	places_name(handle->places, number, name);
+	if (!(*off & 1) && !reply_list_fits(list, name))
+		return false;
+	if (is_dots(name))
+		reply_list_add_dots(daemon, list, handle->node, name, *off + 2);
+	else if (!tree_is_control(handle->node, name) &&
+		 !add_pair(daemon, list, handle, name, *off))
+		return false;
+	*off = (*off | 1) + 1;
+	return !call_is_void();
+}
+
+/* With the handle's lock held. 0 or -errno. */
+static int list_kept(struct daemon *daemon, struct listing *list,
+		     struct handle *handle, off_t off)
+{
+	const struct dirent *entry;
+	int status = 0;
+
+	if (off < 0)
+		return -EINVAL;
+	if (!handle->dir)
+		status = folders_open(daemon, handle->node, handle);
+	if (!status)
+		status = go_to(handle, off);
+	while (!status) {
+		errno = 0;
+		entry = readdir(handle->dir);
+		if (!entry)
+			return list->len ? 0 : -errno;
+		if (!add_kept(daemon, list, handle, entry->d_name, &off)) {
+			seekdir(handle->dir, handle->dir_off);
+			return 0;
+		}
+		handle->dir_off = entry->d_off;
+		places_note(handle->places, (uint64_t)off / 2, entry->d_off);
+	}
+	return status;
+}
+
+/* With the handle's lock held. 0 or -errno. */
+static int list_source(struct daemon *daemon, struct listing *list,
+		       struct handle *handle, off_t off)
+{
+	struct dirent *entry;
+	int status = 0;
+
+	if (!handle->dir)
+		status = folders_open(daemon, handle->node, handle);
+	if (status)
+		return status;
+	if (off != handle->dir_off)
+		seekdir(handle->dir, off);
+	handle->dir_off = off;
+	for (;;) {
+		errno = 0;
+		entry = readdir(handle->dir);
+		if (!entry)
+			return list->len ? 0 : -errno;
+		if (!reply_list_fits(list, entry->d_name)) {
+			/* It comes again with the next call. */
+			seekdir(handle->dir, handle->dir_off);
+			return 0;
+		}
+		if (is_dots(entry->d_name))
+			reply_list_add_dots(daemon, list, handle->node,
+					    entry->d_name, entry->d_off);
+		else if (!tree_is_control(handle->node, entry->d_name))
+			add_source_entry(daemon, list, handle, entry->d_name,
+					 entry->d_off);
+		if (call_is_void()) {
+			seekdir(handle->dir, handle->dir_off);
+			return 0;
+		}
+		handle->dir_off = entry->d_off;
+	}
+}
+
+/* Offsets as in a container's directory. 0 or -errno. */
+static int list_far(struct daemon *daemon, struct listing *list,
+		    const struct handle *handle, off_t off)
+{
+	LOOK_PATH path = NULL;
+	char name[NAME_MAX + 1];
+	enum src_kind kind;
+	struct src_stat st;
+	int status = look_path(daemon, handle->node, &path);
+
+	if (!status && !reply_list_dots(daemon, list, handle->node, &off))
+		return 0;
+	while (!status) {
+		status = far_list(daemon->src.far, daemon->src.choice, path,
+				  (uint64_t)off - 2, name, &kind, &st);
+		if (status == -ENOENT)
+			return 0;
+		if (status < 0 || call_is_void())
+			break;
+		if (!reply_list_fits(list, name))
+			return 0;
+		off++;
+		if (src_hides(name) || tree_is_control(handle->node, name))
+			continue;
+		/* Who wants more of what is not known yet looks it up. */
+		add_found(daemon, list, handle, name, 0, look_kind(kind),
+			  &st, off, status == 0);
+		status = 0;
+	}
+	return list->len ? 0 : status;
+}
+
+int folders_list(struct daemon *daemon, struct listing *list,
+		 struct handle *handle, off_t off)
+{
+	if (daemon->src.far)
+		return off < 0 ? -EINVAL : list_far(daemon, list, handle, off);
+	return daemon->opts->keep ? list_kept(daemon, list, handle, off) :
+				    list_source(daemon, list, handle, off);
+}
