@@ -50,7 +50,7 @@ static void let_go_if_scarce(struct daemon *daemon, struct handle *handle)
 		handle_close_dir(daemon, handle);
 }
 
-static int open_dir(struct daemon *daemon, struct node *node,
+static int open_any(struct daemon *daemon, struct node *node,
 		    struct handle *handle)
 {
 	switch ((enum node_kind)node->kind) {
@@ -72,33 +72,21 @@ static int open_dir(struct daemon *daemon, struct node *node,
 	return -ENOTDIR;
 }
 
+static int open_dir(struct daemon *daemon, struct node *node,
+		    struct handle *handle, struct fuse_file_info *fi)
+{
+	int status = open_any(daemon, node, handle);
+
+	(void)fi;
+	handle->names_asked = names_asked(node);
+	if (!status)
+		let_go_if_scarce(daemon, handle);
+	return status;
+}
+
 static bool run_open(struct daemon *daemon, struct task *task)
 {
-	struct node *node = tree_get(&daemon->tree, task->id);
-	struct handle *handle = NULL;
-	bool is_void;
-	int status = -ESTALE;
-
-	if (node) {
-		handle = handle_new(daemon, node);
-		status = handle ? open_dir(daemon, node, handle) : -ENOMEM;
-		if (handle)
-			handle->names_asked = names_asked(node);
-		if (!status)
-			let_go_if_scarce(daemon, handle);
-		tree_put(&daemon->tree, node);
-	}
-	task->fi.fh = (uintptr_t)handle;
-	is_void = call_is_void();
-	if (is_void)
-		status = -EINTR;
-	else if (status)
-		fuse_reply_err(task->req, -status);
-	else if (fuse_reply_open(task->req, &task->fi) == -ENOENT)
-		status = -EINTR;
-	if (status && handle)
-		handle_put(daemon, handle);
-	return !is_void;
+	return handle_answer_open(daemon, task, open_dir);
 }
 
 void dirs_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)

@@ -4,6 +4,7 @@
  */
 #include "ops/handle.h"
 
+#include "call.h"
 #include "remote/shelf.h"
 #include "tree/opening.h"
 
@@ -67,6 +68,34 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 	pthread_mutex_destroy(&handle->lock);
 	tree_closed(&daemon->tree, handle->node);
 	free(handle);
+}
+
+bool handle_answer_open(struct daemon *daemon, struct task *task,
+			handle_opener *open)
+{
+	struct node *node = tree_get(&daemon->tree, task->id);
+	struct handle *handle = NULL;
+	bool is_void;
+	int status = -ESTALE;
+
+	if (node) {
+		handle = handle_new(daemon, node);
+		status = handle ? open(daemon, node, handle, &task->fi) :
+				  -ENOMEM;
+		tree_put(&daemon->tree, node);
+	}
+	task->fi.fh = (uintptr_t)handle;
+	is_void = call_is_void();
+	/* An interrupted open is never released by the kernel. */
+	if (is_void)
+		status = -EINTR;
+	else if (status)
+		fuse_reply_err(task->req, -status);
+	else if (fuse_reply_open(task->req, &task->fi) == -ENOENT)
+		status = -EINTR;
+	if (status && handle)
+		handle_put(daemon, handle);
+	return !is_void;
 }
 
 void handle_free_all(struct daemon *daemon)

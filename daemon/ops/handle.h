@@ -7,6 +7,7 @@
 #define BFS_DAEMON_OPS_HANDLE_H
 
 #include "daemon.h"
+#include "ops/task.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -37,6 +38,12 @@ void handle_ref(struct handle *handle);
 /* Frees it with the last reference. A request must hold one to touch the
  * handle after its reply: the kernel may let go at once. */
 void handle_put(struct daemon *daemon, struct handle *handle);
+/* Opens the task's node by open, which gives 0 or -errno, and answers with
+ * the new handle. False: to be done again, nothing is open (task.h). */
+typedef int handle_opener(struct daemon *daemon, struct node *node,
+			  struct handle *handle, struct fuse_file_info *fi);
+bool handle_answer_open(struct daemon *daemon, struct task *task,
+			handle_opener *open);
 /* What the kernel never released, once no worker runs any more. */
 void handle_free_all(struct daemon *daemon);
 /* Closes the directory of the source that it has open, if any; with its lock

@@ -136,29 +136,7 @@ static int open_node(struct daemon *daemon, struct node *node,
 
 static bool run_open(struct daemon *daemon, struct task *task)
 {
-	struct node *node = tree_get(&daemon->tree, task->id);
-	struct handle *handle = NULL;
-	bool is_void;
-	int status = -ESTALE;
-
-	if (node) {
-		handle = handle_new(daemon, node);
-		status = handle ? open_node(daemon, node, handle, &task->fi) :
-				  -ENOMEM;
-		tree_put(&daemon->tree, node);
-	}
-	task->fi.fh = (uintptr_t)handle;
-	is_void = call_is_void();
-	/* An interrupted open is never released by the kernel. */
-	if (is_void)
-		status = -EINTR;
-	else if (status)
-		fuse_reply_err(task->req, -status);
-	else if (fuse_reply_open(task->req, &task->fi) == -ENOENT)
-		status = -EINTR;
-	if (status && handle)
-		handle_put(daemon, handle);
-	return !is_void;
+	return handle_answer_open(daemon, task, open_node);
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
