@@ -111,6 +111,21 @@ int log_open(enum log_target target, const char *path)
 	return 0;
 }
 
+int log_reopen(const char *path)
+{
+	int fd = open_file(path);
+
+	if (fd < 0)
+		return fd;
+	pthread_mutex_lock(&state.lock);
+	close(state.fd);
+	state.fd = fd;
+	state.told_error = false;
+	state.cut = false;
+	pthread_mutex_unlock(&state.lock);
+	return 0;
+}
+
 /* Whether a write would not wait. What cannot be told is taken for ready. */
 static bool has_room(void)
 {

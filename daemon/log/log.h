@@ -35,6 +35,9 @@ const char *log_level_name(enum log_level level);
 void log_set_level(enum log_level level);
 /* path is for LOG_TO_FILE, which is appended to. 0 or -errno. */
 int log_open(enum log_target target, const char *path);
+/* Opens the file of LOG_TO_FILE anew by its path, which may name another file
+ * by now; where that fails, the old one is kept. 0 or -errno. */
+int log_reopen(const char *path);
 /* Tells what was counted, and closes. */
 void log_close(void);
 

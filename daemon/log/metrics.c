@@ -7,6 +7,7 @@
  */
 #include "log/metrics.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
 enum family_type { COUNTER, GAUGE };
@@ -203,4 +204,35 @@ void metrics_write(FILE *out, const struct metrics *metrics)
 		write_plain(out, metrics, &plain[i]);
 	write_latency(out, &metrics->net);
 	fputs("# EOF\n", out);
+}
+
+void metrics_write_line(FILE *out, const struct metrics *metrics)
+{
+	const struct bloscfs_stats *stats = &metrics->stats;
+	uint64_t n_requests = 0, n_failed = 0;
+
+	for (size_t i = 0; i < N_REQUEST_KINDS; i++)
+		n_requests += metrics->counts.requests[i];
+	for (size_t i = 0; i < FAULTS_N_KINDS; i++)
+		n_failed += metrics->faults.failed[i];
+	fprintf(out, "%" PRIu64 " requests, %" PRIu64 " failed for the source "
+		"or memory, %" PRIu64 " slow, %" PRIu64 " waiting; served %"
+		PRIu64 " bytes of containers, %" PRIu64 " of plain files; ",
+		n_requests, n_failed, metrics->work.n_slow,
+		metrics->work.n_waiting,
+		metrics->counts.served[SERVED_CONTAINER],
+		metrics->counts.served[SERVED_PLAIN]);
+	fprintf(out, "decoded %" PRIu64 " bytes in %" PRIu64 " ms; cache %"
+		PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " of %" PRIu64
+		" bytes; memory %" PRIu64 " of %" PRIu64 " bytes; ",
+		stats->decoded, stats->decode_ns / 1000000,
+		stats->cache_hits, stats->cache_misses, stats->cache_held,
+		stats->cache_budget, stats->memory, stats->memory_budget);
+	fprintf(out, "containers %" PRIu64 " open, %" PRIu64 " idle; %" PRIu64
+		" names", metrics->containers_open, metrics->containers_idle,
+		metrics->nodes);
+	if (metrics->net.bytes || metrics->net.n_failed)
+		fprintf(out, "; servers sent %" PRIu64 " bytes, %" PRIu64
+			" failures", (uint64_t)metrics->net.bytes,
+			(uint64_t)metrics->net.n_failed);
 }

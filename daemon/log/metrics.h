@@ -30,4 +30,7 @@ struct metrics {
 /* OpenMetrics 1.0: each family's metadata, then its samples; "# EOF" last. */
 void metrics_write(FILE *out, const struct metrics *metrics);
 
+/* The most telling of them as one line of words, without a line end. */
+void metrics_write_line(FILE *out, const struct metrics *metrics);
+
 #endif

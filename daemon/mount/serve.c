@@ -10,8 +10,10 @@
 #include "mount/serve.h"
 
 #include "log/counters.h"
+#include "ops/control.h"
 #include "ops/handle.h"
 #include "mount/mount.h"
+#include "mount/ready.h"
 #include "ops/reply.h"
 #include "mount/unmount.h"
 #include "ops/work.h"
@@ -38,6 +40,8 @@
 /* Ending workers are looked for so often, and given up in the end. */
 #define WAIT_MS 100
 #define STUCK_MS 1500
+/* Interrupts a worker's system call; known signals have other uses. */
+#define WAKE SIGRTMIN
 #define SAID_CAP 512
 #define TICK_SECONDS 5
 #define TRIM_SECONDS 30
@@ -212,9 +216,11 @@ static int take_signals(struct serve *serve)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
-	sigaction(SIGUSR1, &interrupt, NULL);
+	sigaction(WAKE, &interrupt, NULL);
 	serve->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	serve->ended = eventfd(0, EFD_CLOEXEC);
 	return serve->signals < 0 || serve->ended < 0 ? -errno : 0;
@@ -287,7 +293,7 @@ static void join_workers(struct serve *serve)
 				break;
 			if (serve->forced && ++n_waits * WAIT_MS > STUCK_MS)
 				give_up(serve);
-			pthread_kill(serve->workers[i], SIGUSR1);
+			pthread_kill(serve->workers[i], WAKE);
 		}
 	}
 	serve->n_workers = 0;
@@ -298,7 +304,7 @@ static void end_workers(struct serve *serve)
 	bloscfs_cancel_all(serve->daemon->fs);
 	fuse_session_exit(serve->daemon->session);
 	for (unsigned i = 0; i < serve->n_workers; i++)
-		pthread_kill(serve->workers[i], SIGUSR1);
+		pthread_kill(serve->workers[i], WAKE);
 }
 
 static void take_down(struct serve *serve)
@@ -350,6 +356,44 @@ static void look_for_use(struct serve *serve, struct use *use)
 			(unsigned long long)limit);
 }
 
+static void reopen_log(const struct opts *opts)
+{
+	int status = opts->log_file ? log_reopen(opts->log_file) : 0;
+
+	if (status)
+		log_msg(LEVEL_ERR, "cannot open the log '%s' anew: %s",
+			opts->log_file, strerror(-status));
+	else if (opts->log_file)
+		log_msg(LEVEL_INFO, "the log goes on");
+}
+
+/* Whether to end without waiting for those who use the mount. */
+static bool take_signal(struct serve *serve, bool *asked)
+{
+	struct signalfd_siginfo info;
+
+	if (read(serve->signals, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo == SIGUSR1) {
+		control_log_stats(serve->daemon);
+		return false;
+	}
+	if (info.ssi_signo == SIGUSR2) {
+		reopen_log(serve->daemon->opts);
+		return false;
+	}
+	log_msg(LEVEL_INFO, "signal %u", info.ssi_signo);
+	if (*asked) {
+		serve->forced = true;
+		end_workers(serve);
+		return true;
+	}
+	ready_tell_end();
+	take_down(serve);
+	*asked = true;
+	return false;
+}
+
 static void wait_for_end(struct serve *serve)
 {
 	struct pollfd fds[] = {
@@ -357,7 +401,6 @@ static void wait_for_end(struct serve *serve)
 		{ .fd = serve->signals, .events = POLLIN },
 		{ .fd = work_watch_fd(serve->daemon), .events = POLLIN },
 	};
-	struct signalfd_siginfo info;
 	struct use use = { .since = now_seconds() };
 	uint64_t tick = serve->daemon->opts->idle_timeout;
 	bool asked = false, watching = false;
@@ -381,17 +424,8 @@ static void wait_for_end(struct serve *serve)
 			continue;
 		if (fds[0].revents)
 			return;
-		if (!fds[1].revents ||
-		    read(serve->signals, &info, sizeof(info)) != sizeof(info))
-			continue;
-		log_msg(LEVEL_INFO, "signal %u", info.ssi_signo);
-		if (asked) {
-			serve->forced = true;
-			end_workers(serve);
+		if (fds[1].revents && take_signal(serve, &asked))
 			return;
-		}
-		take_down(serve);
-		asked = true;
 	}
 }
 

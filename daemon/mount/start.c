@@ -17,6 +17,7 @@
 #include "tree/opening.h"
 #include "tree/tell.h"
 #include "mount/mount.h"
+#include "mount/ready.h"
 #include "mount/serve.h"
 #include "tree/source_rights.h"
 
@@ -330,23 +331,13 @@ static void release(struct daemon *daemon)
 	log_close();
 }
 
-static void notify(const struct opts *opts)
-{
-	if (opts->notify_fd < 0)
-		return;
-	if (write(opts->notify_fd, "\n", 1) != 1)
-		log_msg(LEVEL_WARN, "cannot write to notify_fd: %s",
-			strerror(errno));
-	close(opts->notify_fd);
-}
-
 static bool told_in_foreground(void *arg, const char *error)
 {
 	if (error) {
 		fail(EXIT_FAILED, "%s", error);
 		return false;
 	}
-	notify(arg);
+	ready_tell(arg);
 	return true;
 }
 
@@ -382,7 +373,7 @@ static bool told_in_background(void *arg, const char *error)
 	/* Only now: who has made the mount point for us (autofs) knows us by
 	 * our group, and lets nobody else look at it before we are done. */
 	setsid();
-	notify(word->opts);
+	ready_tell(word->opts);
 	close_stdio();
 	return heard;
 }

@@ -24,21 +24,45 @@ struct control_file {
 	void (*write)(struct daemon *daemon, FILE *out);
 };
 
+static void collect(struct daemon *daemon, struct metrics *ret_metrics)
+{
+	struct metrics *m = ret_metrics;
+
+	*m = (struct metrics){ .stats.size = sizeof(m->stats),
+			       .started = daemon->started };
+	counters_sum(&m->counts);
+	faults_count(&m->faults);
+	bloscfs_stats_get(daemon->fs, &m->stats);
+	work_count(daemon, &m->work);
+	tree_count(&daemon->tree, &m->nodes, &m->containers_open,
+		   &m->containers_idle);
+	if (daemon->src.far)
+		shelf_count(far_shelf(daemon->src.far), &m->net,
+			    &m->net_retries);
+}
+
 static void write_stats(struct daemon *daemon, FILE *out)
 {
-	struct metrics metrics = { .stats.size = sizeof(metrics.stats),
-				   .started = daemon->started };
+	struct metrics metrics;
 
-	counters_sum(&metrics.counts);
-	faults_count(&metrics.faults);
-	bloscfs_stats_get(daemon->fs, &metrics.stats);
-	work_count(daemon, &metrics.work);
-	tree_count(&daemon->tree, &metrics.nodes, &metrics.containers_open,
-		   &metrics.containers_idle);
-	if (daemon->src.far)
-		shelf_count(far_shelf(daemon->src.far), &metrics.net,
-			    &metrics.net_retries);
+	collect(daemon, &metrics);
 	metrics_write(out, &metrics);
+}
+
+void control_log_stats(struct daemon *daemon)
+{
+	struct metrics metrics;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	collect(daemon, &metrics);
+	if (!out)
+		return;
+	metrics_write_line(out, &metrics);
+	if (fclose(out) == 0)
+		log_msg(LEVEL_NOTICE, "statistics: %s", text);
+	free(text);
 }
 
 static void write_errors(struct daemon *daemon, FILE *out)

@@ -25,4 +25,7 @@ void control_read(fuse_req_t req, const struct node *node, size_t len,
 /* The place that lseek with SEEK_DATA or SEEK_HOLE finds, or -ENXIO. */
 off_t control_seek(const struct node *node, off_t off, bool hole);
 
+/* Logs the numbers of stats as one line. */
+void control_log_stats(struct daemon *daemon);
+
 #endif

@@ -85,12 +85,12 @@ class Mount:
     its hard limit of descriptors."""
 
     def __init__(self, work, source, *options, user=None, point=None,
-                 files=None):
+                 files=None, env=None):
         self.point = point or tempfile.mkdtemp(prefix="mnt.", dir=work)
         if user is not None and point is None and os.geteuid() == 0:
             os.chown(self.point, user, user)
         handle, self.log_path = tempfile.mkstemp(prefix="log.", dir=work)
-        more = {}
+        more = {"env": {**os.environ, **env}} if env else {}
         if user is not None and os.geteuid() == 0:
             more.update(user=user, group=user, extra_groups=[])
         if files is not None:
