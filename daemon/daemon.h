@@ -29,8 +29,8 @@ struct daemon {
 	struct bloscfs *fs;
 	struct src src;
 	struct tree tree;
-	bool in_store;			/* SOURCE lies in a store of Zarr or
-					 * N5: all is left as it is */
+	bool lies_in_store;		/* SOURCE does, of Zarr or N5 */
+	bool in_store;			/* and all is left as it is */
 	bool no_stores;			/* stores do not count */
 	double timeout;			/* of names and attributes, seconds */
 	atomic_bool no_lists;		/* of rights: modes are narrowed */
@@ -39,6 +39,7 @@ struct daemon {
 	struct fuse_session *session;
 	time_t started;			/* of the mount */
 	struct work *work;		/* turns (ops/work.h) */
+	size_t max_idle;		/* containers kept open */
 	unsigned max_workers;		/* as descriptors allow */
 	unsigned max_dirs;		/* folders open between requests */
 	atomic_uint n_dirs;

@@ -5,6 +5,7 @@
 #include "check/info.h"
 
 #include "bloscfs.h"
+#include "sandbox/sandbox.h"
 
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -159,6 +160,7 @@ void info_write_version(FILE *out)
 {
 	fprintf(out, "bloscfs %s\nlibfuse %s\n", bloscfs_version(),
 		fuse_pkgversion());
+	sandbox_write_support(out);
 	write_table(out, "codec", "codecs:");
 	write_table(out, "filter", "filters:");
 	write_table(out, "container", "containers:");

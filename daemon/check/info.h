@@ -13,6 +13,7 @@ enum exit_code {
 	EXIT_FAILED = 1,	/* damage, or a mount that failed */
 	EXIT_USAGE = 2,
 	EXIT_SOURCE = 3,	/* no container, or not to be opened */
+	EXIT_DIED = 4,		/* who served the mount was killed */
 };
 
 /* Prints info.json of each source; the worst exit code of all. */

@@ -32,6 +32,7 @@ static struct {
 	uint64_t n_lost;	/* lines, since one could be written */
 	bool told_error;	/* that they are lost, and why */
 	bool cut;		/* the last one ends half-way */
+	bool (*take)(enum log_level level, const char *text);
 } state = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.level = LEVEL_NOTICE,
@@ -111,19 +112,59 @@ int log_open(enum log_target target, const char *path)
 	return 0;
 }
 
+void log_open_other(bool (*take)(enum log_level level, const char *text))
+{
+	pthread_mutex_lock(&state.lock);
+	if (state.target == LOG_TO_FILE)
+		close(state.fd);
+	state.target = LOG_TO_OTHER;
+	state.fd = STDERR_FILENO;
+	state.take = take;
+	pthread_mutex_unlock(&state.lock);
+}
+
+enum log_target log_where(void)
+{
+	enum log_target target;
+
+	pthread_mutex_lock(&state.lock);
+	target = state.target;
+	pthread_mutex_unlock(&state.lock);
+	return target;
+}
+
 int log_reopen(const char *path)
 {
 	int fd = open_file(path);
 
 	if (fd < 0)
 		return fd;
-	pthread_mutex_lock(&state.lock);
-	close(state.fd);
-	state.fd = fd;
-	state.told_error = false;
-	state.cut = false;
-	pthread_mutex_unlock(&state.lock);
+	log_use_fd(fd);
 	return 0;
+}
+
+int log_copy_fd(void)
+{
+	int fd;
+
+	pthread_mutex_lock(&state.lock);
+	fd = fcntl(state.fd, F_DUPFD_CLOEXEC, 3);
+	pthread_mutex_unlock(&state.lock);
+	return fd < 0 ? -errno : fd;
+}
+
+void log_use_fd(int fd)
+{
+	pthread_mutex_lock(&state.lock);
+	if (state.target == LOG_TO_FILE) {
+		close(state.fd);
+		state.fd = fd;
+		state.told_error = false;
+		state.cut = false;
+	} else {
+		close(fd);
+	}
+	pthread_mutex_unlock(&state.lock);
 }
 
 /* Whether a write would not wait. What cannot be told is taken for ready. */
@@ -174,6 +215,20 @@ static void write_bytes(const char *bytes, size_t len)
 	try_write(bytes, len);
 }
 
+static void hand_over(enum log_level level, const char *text)
+{
+	char lost[64];
+
+	if (state.n_lost) {
+		snprintf(lost, sizeof(lost), "%llu lines lost",
+			 (unsigned long long)state.n_lost);
+		if (state.take(LEVEL_WARN, lost))
+			state.n_lost = 0;
+	}
+	if (state.n_lost || !state.take(level, text))
+		state.n_lost++;
+}
+
 /* With the lock held. text has no line end. */
 static void write_line(enum log_level level, const char *text)
 {
@@ -183,6 +238,10 @@ static void write_line(enum log_level level, const char *text)
 	if (state.target == LOG_TO_SYSLOG) {
 		syslog(syslog_priorities[level], "%s: %s", level_names[level],
 		       text);
+		return;
+	}
+	if (state.target == LOG_TO_OTHER) {
+		hand_over(level, text);
 		return;
 	}
 	len = snprintf(line, sizeof(line), "%s: %s\n", level_names[level],

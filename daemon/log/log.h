@@ -25,6 +25,7 @@ enum log_target {
 	LOG_TO_STDERR,
 	LOG_TO_FILE,
 	LOG_TO_SYSLOG,
+	LOG_TO_OTHER,
 };
 
 /* "err", "warn", "notice", "info" or "debug"; false for other words. */
@@ -35,9 +36,17 @@ const char *log_level_name(enum log_level level);
 void log_set_level(enum log_level level);
 /* path is for LOG_TO_FILE, which is appended to. 0 or -errno. */
 int log_open(enum log_target target, const char *path);
+/* Hands each line to a function, which says whether it took it; it is not called
+ * twice at once, and logs nothing itself. */
+void log_open_other(bool (*take)(enum log_level level, const char *text));
+enum log_target log_where(void);
 /* Opens the file of LOG_TO_FILE anew by its path, which may name another file
  * by now; where that fails, the old one is kept. 0 or -errno. */
 int log_reopen(const char *path);
+/* A descriptor of that file, to be closed, or -errno. */
+int log_copy_fd(void);
+/* Goes on there, instead of the file of LOG_TO_FILE; takes it. */
+void log_use_fd(int fd);
 /* Tells what was counted, and closes. */
 void log_close(void);
 

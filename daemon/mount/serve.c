@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * serve.c - mounts, runs the workers, ends cleanly.
+ * serve.c - runs the workers, ends cleanly.
  *
- * The main thread takes the signals and waits; each worker takes requests
- * from the kernel and answers them. To end, the mount is taken away and the
- * workers see the device close when the last user is gone. A second signal
- * does not wait for that: it cancels what is being decoded, too.
+ * The main thread listens to the keeper and waits; each worker takes requests
+ * from the kernel and answers them. To end, the keeper takes the mount away and
+ * the workers see the device close when the last user is gone. Where it does not
+ * wait for that, what is being decoded is cancelled, too.
  */
 #include "mount/serve.h"
 
 #include "log/counters.h"
+#include "mount/line.h"
+#include "mount/root.h"
+#include "mount/say.h"
+#include "mount/session.h"
+#include "mount/unmount.h"
 #include "ops/control.h"
 #include "ops/handle.h"
-#include "mount/mount.h"
-#include "mount/ready.h"
 #include "ops/reply.h"
-#include "mount/unmount.h"
 #include "ops/work.h"
 
 #include <errno.h>
@@ -27,8 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <sys/sysmacros.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
@@ -42,7 +43,6 @@
 #define STUCK_MS 1500
 /* Interrupts a worker's system call; known signals have other uses. */
 #define WAKE SIGRTMIN
-#define SAID_CAP 512
 #define TICK_SECONDS 5
 #define TRIM_SECONDS 30
 
@@ -50,13 +50,15 @@ struct serve {
 	struct daemon *daemon;
 	pthread_t workers[MAX_WORKERS];
 	unsigned n_workers;
-	int signals;		/* signalfd */
+	int line;		/* to the keeper */
 	int ended;		/* eventfd: a worker ended */
-	unsigned major, minor;	/* of the mount; 0:0 until known */
+	int null;		/* /dev/null; -1 */
+	char name[UNMOUNT_THREAD_NAME_CAP];	/* of the workers */
 	bool forced;		/* not to wait for what is stuck */
-	uint64_t mount_id;	/* these two: 0 until known. Numbers ... */
-	uint64_t unique_id;	/* ... of devices and mounts come again */
 };
+
+/* The line again, for those of the log. */
+static int log_line = -1;
 
 /* When requests came last. */
 struct use {
@@ -64,43 +66,6 @@ struct use {
 	time_t since;
 	bool trimmed;
 };
-
-/* The last thing that libfuse said, for the sentence about a failure. */
-static char fuse_said[SAID_CAP];
-static atomic_bool fuse_running;
-
-static enum log_level level_of(enum fuse_log_level level)
-{
-	switch (level) {
-	case FUSE_LOG_EMERG:
-	case FUSE_LOG_ALERT:
-	case FUSE_LOG_CRIT:
-	case FUSE_LOG_ERR:
-		return LEVEL_ERR;
-	case FUSE_LOG_WARNING:
-		return LEVEL_WARN;
-	case FUSE_LOG_NOTICE:
-	case FUSE_LOG_INFO:
-		return LEVEL_INFO;
-	case FUSE_LOG_DEBUG:
-		break;
-	}
-	return LEVEL_DEBUG;
-}
-
-__attribute__((format(printf, 2, 0)))
-static void hear_fuse(enum fuse_log_level level, const char *fmt,
-		      va_list args)
-{
-	char text[SAID_CAP];
-
-	vsnprintf(text, sizeof(text), fmt, args);
-	text[strcspn(text, "\n")] = '\0';
-	if (atomic_load(&fuse_running))
-		log_msg(level_of(level), "libfuse: %s", text);
-	else if (text[0])
-		memcpy(fuse_said, text, sizeof(text));
-}
 
 /* Requests come in memory, never through a pipe: splicing is off. */
 static void count_request(const struct fuse_buf *buf)
@@ -110,35 +75,18 @@ static void count_request(const struct fuse_buf *buf)
 	counters_request(buf->flags & FUSE_BUF_IS_FD ? 0 : head->opcode);
 }
 
-/* Not if it is gone, or covered by another's mount. */
-static bool is_mounted(const struct serve *serve)
+/* Ends whatever is under way; the keeper unmounts. */
+_Noreturn static void leave_at_once(void)
 {
-	struct mount_entry entry;
-
-	return mount_find(serve->daemon->mountpoint, &entry) &&
-	       entry.major == serve->major && entry.minor == serve->minor &&
-	       (!serve->mount_id || entry.id == serve->mount_id) &&
-	       (!serve->unique_id || serve->unique_id ==
-		mount_unique_id(serve->daemon->mountpoint));
-}
-
-/* Unmounts, and ends whatever is under way. */
-_Noreturn static void leave_at_once(struct serve *serve)
-{
-	char reason[SAID_CAP];
-
-	if (is_mounted(serve))
-		mount_detach(serve->daemon->mountpoint, true, reason,
-			     sizeof(reason));
-	_exit(EXIT_FAILURE);
+	_exit(EXIT_FAILED);
 }
 
 /* Storage that does not answer holds a worker for good. */
-_Noreturn static void give_up(struct serve *serve)
+_Noreturn static void give_up(void)
 {
 	log_msg(LEVEL_ERR, "some reads do not come to an end: ends without "
 		"them");
-	leave_at_once(serve);
+	leave_at_once();
 }
 
 static void *work(void *arg)
@@ -149,11 +97,12 @@ static void *work(void *arg)
 	uint64_t one = 1;
 	int len;
 
+	pthread_setname_np(pthread_self(), serve->name);
 	counters_thread_init();
 	if (reply_thread_init(true) || work_thread_init(daemon)) {
 		/* Whoever asked already would wait for ever. */
 		log_msg(LEVEL_ERR, "no memory for a worker's buffers: ends");
-		leave_at_once(serve);
+		leave_at_once();
 	}
 	while (!fuse_session_exited(daemon->session)) {
 		len = fuse_session_receive_buf(daemon->session, &buf);
@@ -205,75 +154,14 @@ static void wake(int signal)
 	(void)signal;
 }
 
-/* The signals that end us are taken by the main thread alone. */
-static int take_signals(struct serve *serve)
+/* Those that end a mount are blocked here, and the keeper's. */
+static void take_signals(void)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction interrupt = { .sa_handler = wake };
-	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGUSR2);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(WAKE, &interrupt, NULL);
-	serve->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	serve->ended = eventfd(0, EFD_CLOEXEC);
-	return serve->signals < 0 || serve->ended < 0 ? -errno : 0;
-}
-
-/* What fusermount3 writes to stderr belongs into our sentence. */
-static int mount_quietly(struct fuse_session *session, const char *path)
-{
-	int ends[2], saved, status;
-	ssize_t len;
-	char said[SAID_CAP];
-
-	saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (saved < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-		if (saved >= 0)
-			close(saved);
-		return fuse_session_mount(session, path);
-	}
-	dup2(ends[1], STDERR_FILENO);
-	status = fuse_session_mount(session, path);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	close(ends[1]);
-	len = read(ends[0], said, sizeof(said) - 1);
-	close(ends[0]);
-	if (len > 0) {
-		said[len] = '\0';
-		said[strcspn(said, "\n")] = '\0';
-		memcpy(fuse_said, said, sizeof(said));
-	}
-	return status;
-}
-
-static int make_session(struct daemon *daemon, const char *source)
-{
-	char *options = mount_options(daemon->opts, source);
-	char *argv[] = { "bloscfs", "-o", options, NULL };
-	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
-
-	if (!options)
-		return -1;
-	fuse_set_log_func(hear_fuse);
-	daemon->session = fuse_session_new(&args, &daemon_ops,
-					   sizeof(daemon_ops), daemon);
-	fuse_opt_free_args(&args);
-	free(options);
-	if (!daemon->session)
-		return -1;
-	if (mount_quietly(daemon->session, daemon->mountpoint) == 0)
-		return 0;
-	fuse_session_destroy(daemon->session);
-	daemon->session = NULL;
-	return -1;
 }
 
 /* Workers may sleep in a read that nothing ends: interrupt them. */
@@ -292,7 +180,7 @@ static void join_workers(struct serve *serve)
 						 &until) != ETIMEDOUT)
 				break;
 			if (serve->forced && ++n_waits * WAIT_MS > STUCK_MS)
-				give_up(serve);
+				give_up();
 			pthread_kill(serve->workers[i], WAKE);
 		}
 	}
@@ -305,19 +193,6 @@ static void end_workers(struct serve *serve)
 	fuse_session_exit(serve->daemon->session);
 	for (unsigned i = 0; i < serve->n_workers; i++)
 		pthread_kill(serve->workers[i], WAKE);
-}
-
-static void take_down(struct serve *serve)
-{
-	char reason[SAID_CAP];
-
-	if (is_mounted(serve) &&
-	    mount_detach(serve->daemon->mountpoint, true, reason,
-			 sizeof(reason)) == 0)
-		return;
-	if (is_mounted(serve))
-		log_msg(LEVEL_ERR, "cannot unmount: %s", reason);
-	end_workers(serve);
 }
 
 static time_t now_seconds(void)
@@ -334,7 +209,6 @@ static void look_for_use(struct serve *serve, struct use *use)
 	struct daemon *daemon = serve->daemon;
 	uint64_t n = counters_sum_requests();
 	uint64_t limit = daemon->opts->idle_timeout;
-	char reason[SAID_CAP];
 
 	if (n != use->n_requests) {
 		*use = (struct use){ .n_requests = n, .since = now_seconds() };
@@ -348,49 +222,57 @@ static void look_for_use(struct serve *serve, struct use *use)
 #endif
 		use->trimmed = true;
 	}
-	if (limit == 0 || (uint64_t)(now_seconds() - use->since) < limit)
+	if (limit && (uint64_t)(now_seconds() - use->since) >= limit)
+		line_send(serve->line, LINE_IDLE, NULL, -1);
+}
+
+static void heed_mounted(struct serve *serve)
+{
+	if (serve->daemon->opts->foreground)
 		return;
-	if (mount_detach(daemon->mountpoint, false, reason,
-			 sizeof(reason)) == 0)
-		log_msg(LEVEL_NOTICE, "not used for %llu s",
-			(unsigned long long)limit);
+	/* Only now, as the keeper. */
+	setsid();
+	say_no_more(serve->null);
+	serve->null = -1;
 }
 
-static void reopen_log(const struct opts *opts)
+/* Whether to end at once. Without the keeper nobody could unmount. */
+static bool hear_keeper(struct serve *serve)
 {
-	int status = opts->log_file ? log_reopen(opts->log_file) : 0;
+	struct line_message message = { .fd = -1 };
+	int got = line_receive(serve->line, false, &message);
 
-	if (status)
-		log_msg(LEVEL_ERR, "cannot open the log '%s' anew: %s",
-			opts->log_file, strerror(-status));
-	else if (opts->log_file)
-		log_msg(LEVEL_INFO, "the log goes on");
-}
-
-/* Whether to end without waiting for those who use the mount. */
-static bool take_signal(struct serve *serve, bool *asked)
-{
-	struct signalfd_siginfo info;
-
-	if (read(serve->signals, &info, sizeof(info)) != sizeof(info))
+	if (got == -EAGAIN)
 		return false;
-	if (info.ssi_signo == SIGUSR1) {
+	if (got <= 0)
+		leave_at_once();
+	switch (message.word) {
+	case LINE_MOUNTED:
+		heed_mounted(serve);
+		break;
+	case LINE_STATS:
 		control_log_stats(serve->daemon);
-		return false;
-	}
-	if (info.ssi_signo == SIGUSR2) {
-		reopen_log(serve->daemon->opts);
-		return false;
-	}
-	log_msg(LEVEL_INFO, "signal %u", info.ssi_signo);
-	if (*asked) {
+		break;
+	case LINE_NEW_LOG:
+		if (message.fd < 0)
+			break;
+		log_use_fd(message.fd);
+		log_msg(LEVEL_INFO, "the log goes on");
+		break;
+	case LINE_FORCE:
 		serve->forced = true;
 		end_workers(serve);
 		return true;
+	case LINE_END:
+		end_workers(serve);
+		break;
+	case LINE_READY:
+	case LINE_LOG:
+	case LINE_IDLE:
+	case LINE_BREACH:
+	case LINE_DEVICE:
+		break;
 	}
-	ready_tell_end();
-	take_down(serve);
-	*asked = true;
 	return false;
 }
 
@@ -398,20 +280,19 @@ static void wait_for_end(struct serve *serve)
 {
 	struct pollfd fds[] = {
 		{ .fd = serve->ended, .events = POLLIN },
-		{ .fd = serve->signals, .events = POLLIN },
+		{ .fd = serve->line, .events = POLLIN },
 		{ .fd = work_watch_fd(serve->daemon), .events = POLLIN },
 	};
 	struct use use = { .since = now_seconds() };
 	uint64_t tick = serve->daemon->opts->idle_timeout;
-	bool asked = false, watching = false;
+	bool watching = false;
 	time_t swept = now_seconds();
 	int n;
 
 	if (tick == 0 || tick > TICK_SECONDS)
 		tick = TICK_SECONDS;
 	for (;;) {
-		n = poll(fds, 3, watching ? WORK_WATCH_MS : asked ? -1 :
-			 (int)tick * 1000);
+		n = poll(fds, 3, watching ? WORK_WATCH_MS : (int)tick * 1000);
 		if (now_seconds() - swept >= TICK_SECONDS) {
 			tree_sweep(&serve->daemon->tree);
 			swept = now_seconds();
@@ -422,131 +303,131 @@ static void wait_for_end(struct serve *serve)
 			watching = work_watch(serve->daemon);
 		if (n <= 0)
 			continue;
-		if (fds[0].revents)
-			return;
-		if (fds[1].revents && take_signal(serve, &asked))
+		if (fds[0].revents || (fds[1].revents && hear_keeper(serve)))
 			return;
 	}
-}
-
-static void raise_readahead(const struct serve *serve)
-{
-	uint64_t len = serve->daemon->opts->readahead;
-	int status;
-
-	if (len == 0)
-		return;
-	status = mount_set_readahead(serve->major, serve->minor, len);
-	if (status)
-		log_msg(LEVEL_WARN, "the read-ahead stays at the kernel's "
-			"default: %s", strerror(-status));
-}
-
-/* The first answer tells that the kernel and we have agreed. */
-static int meet_mount(struct serve *serve)
-{
-	char name[UNMOUNT_THREAD_NAME_CAP];
-	struct mount_entry entry;
-	struct stat st;
-
-	if (stat(serve->daemon->mountpoint, &st) < 0)
-		return -errno;
-	serve->major = major(st.st_dev);
-	serve->minor = minor(st.st_dev);
-	if (mount_find(serve->daemon->mountpoint, &entry) &&
-	    entry.major == serve->major && entry.minor == serve->minor)
-		serve->mount_id = entry.id;
-	serve->unique_id = mount_unique_id(serve->daemon->mountpoint);
-	unmount_thread_name(name, serve->major, serve->minor);
-	for (unsigned i = 0; i < serve->n_workers; i++)
-		pthread_setname_np(serve->workers[i], name);
-	raise_readahead(serve);
-	return 0;
-}
-
-/* libfuse would unmount whatever is on our mount point by now, unless it
- * finds its device dead. A pipe that nobody reads looks just so. */
-static void drop_device(struct fuse_session *session)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	close(ends[0]);
-	dup3(ends[1], fuse_session_fd(session), O_CLOEXEC);
-	close(ends[1]);
 }
 
 static void close_session(struct serve *serve)
 {
 	struct daemon *daemon = serve->daemon;
-	char reason[SAID_CAP];
 
 	join_workers(serve);
 	if (!work_stop(daemon, serve->forced ? STUCK_MS : 0))
-		give_up(serve);
-	/* An aborted connection leaves its mount behind. */
-	if (is_mounted(serve))
-		mount_detach(daemon->mountpoint, true, reason,
-			     sizeof(reason));
-	drop_device(daemon->session);
+		give_up();
 	fuse_session_unmount(daemon->session);
 	fuse_session_destroy(daemon->session);
 	daemon->session = NULL;
 	handle_free_all(daemon);
 }
 
-static int serve_mounted(struct serve *serve, serve_told told, void *arg)
-{
-	char error[SAID_CAP];
-	int status = start_workers(serve);
+/* ---- The start ------------------------------------------------------- */
 
-	if (!status)
-		status = meet_mount(serve);
-	if (status) {
-		snprintf(error, sizeof(error), "the mount does not answer: "
-			 "%s; see the log", strerror(-status));
-		told(arg, error);
-		end_workers(serve);
-		return -1;
-	}
-	log_msg(LEVEL_NOTICE, "mounted on '%s'", serve->daemon->mountpoint);
-	if (told(arg, NULL))
-		wait_for_end(serve);
-	else
-		take_down(serve);
-	return 0;
+static bool log_to_keeper(enum log_level level, const char *text)
+{
+	char line[LINE_TEXT_CAP];
+
+	snprintf(line, sizeof(line), "%d%s", (int)level, text);
+	return line_send(log_line, LINE_LOG, line, -1);
 }
 
-int serve_run(struct daemon *daemon, const char *source, serve_told told,
-	      void *arg)
+/* syslog(3) connects anew when it must: the keeper can. */
+static void hand_on_log(struct serve *serve)
 {
-	struct serve *serve = calloc(1, sizeof(*serve));
-	char error[2 * SAID_CAP];
+	log_line = serve->line;
+	log_open_other(log_to_keeper);
+}
+
+static int confine(const struct serve *serve, char *error, size_t cap)
+{
+	const struct daemon *daemon = serve->daemon;
+	struct sandbox_terms terms = {
+		.mode = daemon->opts->sandbox,
+		.source_fd = daemon->src.root_fd,
+		.network = daemon->src.far != NULL,
+		.more_file = daemon->opts->ca_file,
+		.tell_fd = serve->line,
+		.tell_word = LINE_BREACH,
+	};
+
+	return sandbox_enter(&terms, error, cap);
+}
+
+/* 0, or -1 where the keeper gave up. */
+static int take_device(struct serve *serve)
+{
+	struct daemon *daemon = serve->daemon;
+	struct line_message message = { .fd = -1 };
+
+	if (line_receive(serve->line, true, &message) != 1 ||
+	    message.word != LINE_DEVICE || message.fd < 0)
+		return -1;
+	snprintf(serve->name, sizeof(serve->name), "%.*s",
+		 (int)sizeof(serve->name) - 1, message.text);
+	daemon->session = session_new(daemon);
+	if (daemon->session &&
+	    session_serve(daemon->session, message.fd) == 0)
+		return 0;
+	log_msg(LEVEL_ERR, "cannot serve the device: %s", session_said());
+	return -1;
+}
+
+static enum exit_code serve_device(struct serve *serve)
+{
 	int status;
 
-	if (!serve || take_signals(serve)) {
-		told(arg, "no memory or descriptors to start; free some");
-		free(serve);
-		return -1;
-	}
+	if (take_device(serve))
+		return EXIT_FAILED;
+	session_log();
+	take_signals();
+	serve->ended = eventfd(0, EFD_CLOEXEC);
+	status = serve->ended < 0 ? -errno : start_workers(serve);
+	if (status)
+		log_msg(LEVEL_ERR, "cannot start to serve: %s",
+			strerror(-status));
+	else
+		wait_for_end(serve);
+	close_session(serve);
+	return status ? EXIT_FAILED : EXIT_OK;
+}
+
+static enum exit_code open_and_serve(struct serve *serve)
+{
+	const struct opts *opts = serve->daemon->opts;
+	char error[SAY_CAP];
+	enum exit_code code;
+
+	if (log_where() == LOG_TO_SYSLOG)
+		hand_on_log(serve);
+	if (confine(serve, error, sizeof(error)))
+		return say_failed(EXIT_FAILED, "%s", error);
+	code = root_open(serve->daemon);
+	if (code)
+		return code;
+	if (!line_send(serve->line, LINE_READY, NULL, -1))
+		return EXIT_FAILED;
+	if (!opts->foreground && !opts->log_file)
+		hand_on_log(serve);
+	return serve_device(serve);
+}
+
+enum exit_code serve_run(struct daemon *daemon, int line, pid_t keeper)
+{
+	struct serve *serve = calloc(1, sizeof(*serve));
+	enum exit_code code;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!serve || getppid() != keeper)
+		_exit(EXIT_FAILED);
+	prctl(PR_SET_NAME, UNMOUNT_SERVER_NAME);
 	serve->daemon = daemon;
-	if (make_session(daemon, source)) {
-		snprintf(error, sizeof(error), "cannot mount on '%s': %s; "
-			 "check who may mount there", daemon->mountpoint,
-			 fuse_said[0] ? fuse_said : "no reason given");
-		told(arg, error);
-		status = -1;
-	} else {
-		atomic_store(&fuse_running, true);
-		status = serve_mounted(serve, told, arg);
-		close_session(serve);
-		if (!status)
-			log_msg(LEVEL_NOTICE, "unmounted from '%s'",
-				daemon->mountpoint);
-	}
-	close(serve->signals);
-	close(serve->ended);
+	serve->line = line;
+	serve->ended = -1;
+	serve->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	code = open_and_serve(serve);
+	root_release(daemon);
+	if (serve->ended >= 0)
+		close(serve->ended);
 	free(serve);
-	return status;
+	return code;
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * serve.h - the running mount: workers, signals, the end.
+ * serve.h - the process that serves a mount: in a sandbox, with all threads,
+ * and nothing to say but over the line to its keeper, without whom it ends.
  */
 #ifndef BFS_DAEMON_MOUNT_SERVE_H
 #define BFS_DAEMON_MOUNT_SERVE_H
 
+#include "check/info.h"
 #include "daemon.h"
 
-/* Called once the mount answers; error is NULL then. Called with a sentence
- * instead when it cannot be made. False: nobody waits any more, so unmount. */
-typedef bool (*serve_told)(void *arg, const char *error);
+#include <sys/types.h>
 
-/* Mounts and serves until unmounted or told to end by a signal. 0, or -1
- * when the mount failed. */
-int serve_run(struct daemon *daemon, const char *source, serve_told told,
-	      void *arg);
+/* Opens SOURCE, takes the device, serves until it closes. Frees the daemon.
+ * Called by the keeper's child; keeper is the keeper's process. */
+enum exit_code serve_run(struct daemon *daemon, int line, pid_t keeper);
 
 #endif

@@ -2,23 +2,22 @@
 /*
  * start.c - opens the source, checks the mount point, goes to the background.
  *
- * All that can fail without the mount fails before the fork. The parent
+ * What can fail without looking into SOURCE fails before the fork. The parent
  * waits at a pipe for the child's word, then asks the mount itself, and only
- * then returns. The child leaves the session after that word and not before:
- * an automounter waits with all who do not belong to its own group.
- * The library starts its threads when first needed, so none is
- * lost in the fork.
+ * then returns. The child, the mount's keeper, leaves the session after that
+ * word and not before: an automounter waits with all who do not belong to its
+ * own group. The library starts its threads when first needed, so none is lost
+ * in a fork.
  */
 #include "mount/start.h"
 
 #include "log/log.h"
 #include "tree/far.h"
-#include "tree/look.h"
-#include "tree/opening.h"
-#include "tree/tell.h"
+#include "mount/keeper.h"
 #include "mount/mount.h"
 #include "mount/ready.h"
-#include "mount/serve.h"
+#include "mount/root.h"
+#include "mount/say.h"
 #include "tree/source_rights.h"
 
 #include <errno.h>
@@ -26,41 +25,26 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ERROR_CAP 2048
 #define LEAST_MEMORY (1 << 20)
 #define THREAD_MEMORY (32 << 10)	/* buffers of one thread */
 #define MAX_IDLE_CONTAINERS 256
 #define MAX_DIRS 1024
 #define FAR_THREADS 32	/* that wait for a server, most of the time */
-#define OWN_FILES 12	/* the device, the source, the log, signals ... */
+#define OWN_FILES 14	/* the device, the source, the log, the keeper ... */
 #define WORKER_FILES 4	/* that one request opens at most */
 #define DEFAULT_TIMEOUT 5
 #define IMMUTABLE_TIMEOUT 86400
 
-__attribute__((format(printf, 2, 3)))
-static enum exit_code fail(enum exit_code code, const char *fmt, ...)
-{
-	char text[ERROR_CAP];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	fprintf(stderr, "bloscfs: %s\n", text);
-	return code;
-}
-
 /* As many descriptors as we may have, and who gets how many of them: the mount
  * itself, each worker for the time of a request, folders being listed; and
  * opened files, which take what is left in turn. */
-static size_t share_descriptors(struct daemon *daemon)
+static void share_descriptors(struct daemon *daemon)
 {
 	struct rlimit limit = { .rlim_cur = 64, .rlim_max = 64 };
 	size_t n, quarter;
@@ -79,7 +63,8 @@ static size_t share_descriptors(struct daemon *daemon)
 		daemon->max_workers = 2;
 	daemon->max_dirs = quarter < MAX_DIRS ? (unsigned)quarter : MAX_DIRS;
 	bloscfs_fd_set_limit(quarter > 16 ? 2 * quarter : quarter + 1);
-	return quarter < MAX_IDLE_CONTAINERS ? quarter : MAX_IDLE_CONTAINERS;
+	daemon->max_idle = quarter < MAX_IDLE_CONTAINERS ?
+			   quarter : MAX_IDLE_CONTAINERS;
 }
 
 static enum exit_code make_library(struct daemon *daemon)
@@ -97,10 +82,10 @@ static enum exit_code make_library(struct daemon *daemon)
 	enum bloscfs_err err = bloscfs_new(&options, &daemon->fs, &why);
 
 	if (err == BLOSCFS_ERR_INVALID)
-		return fail(EXIT_USAGE, "wrong options: %s; bloscfs "
+		return say_failed(EXIT_USAGE, "wrong options: %s; bloscfs "
 			    "--version lists the views", why.text);
 	if (err != BLOSCFS_OK)
-		return fail(EXIT_FAILED, "cannot start: %s; try other "
+		return say_failed(EXIT_FAILED, "cannot start: %s; try other "
 			    "limits", why.text);
 	return EXIT_OK;
 }
@@ -112,17 +97,17 @@ static enum exit_code open_far(struct daemon *daemon, const char *source)
 	char error[512];
 
 	if (opts->keep || opts->offset || opts->length)
-		return fail(EXIT_USAGE, "keep, offset and length are for "
+		return say_failed(EXIT_USAGE, "keep, offset and length are for "
 			    "files of this machine; leave them out");
 	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
-		return fail(EXIT_SOURCE, "%s", error);
+		return say_failed(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;
 	name = shelf_single(far_shelf(daemon->src.far));
 	if (!name)
 		return EXIT_OK;
 	daemon->src.file = strdup(name);
 	return daemon->src.file ? EXIT_OK :
-	       fail(EXIT_FAILED, "no memory to start; free some");
+	       say_failed(EXIT_FAILED, "no memory to start; free some");
 }
 
 static enum exit_code open_source(struct daemon *daemon, const char *source)
@@ -133,115 +118,44 @@ static enum exit_code open_source(struct daemon *daemon, const char *source)
 		return open_far(daemon, source);
 	status = src_open(&daemon->src, source);
 	if (status == -ENOENT)
-		return fail(EXIT_SOURCE, "'%s' does not exist; give a "
+		return say_failed(EXIT_SOURCE, "'%s' does not exist; give a "
 			    "directory or a container file", source);
 	if (status == -ENOTSUP)
-		return fail(EXIT_SOURCE, "'%s' is neither a directory nor a "
+		return say_failed(EXIT_SOURCE, "'%s' is neither a directory nor a "
 			    "regular file; give one of these", source);
 	if (status)
-		return fail(EXIT_SOURCE, "cannot open '%s': %s; give a "
+		return say_failed(EXIT_SOURCE, "cannot open '%s': %s; give a "
 			    "directory or a container file that you may read",
 			    source, strerror(-status));
 	if (!daemon->src.file && (daemon->opts->offset ||
 				  daemon->opts->length))
-		return fail(EXIT_USAGE, "offset and length are for one "
+		return say_failed(EXIT_USAGE, "offset and length are for one "
 			    "container file, but '%s' is a directory; leave "
 			    "them out", source);
 	return EXIT_OK;
 }
 
-static enum exit_code open_tree(struct daemon *daemon, size_t max_idle,
-				const struct src_stat *st)
+/* Above SOURCE, which is out of reach of who serves it. */
+static enum exit_code look_above(struct daemon *daemon)
 {
-	if (tree_init(&daemon->tree, NODE_DIR, st, max_idle))
-		return fail(EXIT_FAILED, "no memory to start; free some");
-	daemon->tree.keeps = daemon->opts->keep;
-	return EXIT_OK;
-}
+	int status = daemon->src.far || daemon->src.file ? 0 :
+		     choice_in_store(daemon->src.root_fd,
+				     &daemon->lies_in_store);
 
-/* SOURCE is one container, a file or a directory: it must be one now. */
-static enum exit_code open_single(struct daemon *daemon, size_t max_idle,
-				  const char *source)
-{
-	const char *path = daemon->src.file ? daemon->src.file : "";
-	struct bloscfs_diag why;
-	struct opened opened;
-	struct container *container;
-	int status = look_open(daemon, path, &opened, &why);
-
-	if (status && why.err == BLOSCFS_OK)
-		return fail(EXIT_SOURCE, "cannot read '%s': %s; ask for "
-			    "permission to read it", source,
-			    strerror(-status));
-	if (status)
-		return fail(EXIT_SOURCE, "'%s' is not a container that "
-			    "bloscfs knows: %s, offset %llu; check the file",
-			    source, why.text[0] ? why.text :
-			    bloscfs_err_name(why.err),
-			    (unsigned long long)why.off);
-	look_tell_status(*path ? path : ".", opened.file);
-	if (tree_init(&daemon->tree, NODE_CONTAINER, &opened.st, max_idle)) {
-		bloscfs_close(opened.file);
-		return fail(EXIT_FAILED, "no memory to start; free some");
-	}
-	container =
-		tree_add_container(&daemon->tree, daemon->tree.root, &opened);
-	if (!container)
-		return fail(EXIT_FAILED, "no memory to start; free some");
-	tree_put_container(&daemon->tree, container);
-	return EXIT_OK;
-}
-
-/* In a store, files are left as they are unless formats= names what to
- * take. 0 or -errno. */
-static int look_above(struct daemon *daemon, const char *source)
-{
-	bool in_store;
-	char quoted[512];
-	int status = choice_in_store(daemon->src.root_fd, &in_store);
-
-	if (status || !in_store)
-		return status;
-	daemon->no_stores = daemon->opts->choice.named;
-	daemon->in_store = !daemon->no_stores;
-	if (daemon->in_store)
-		log_msg(LEVEL_NOTICE, "%s lies in a store of Zarr or N5: its "
-			"files are left as they are; formats= names what to "
-			"take", log_quote(quoted, sizeof(quoted), source));
-	return 0;
-}
-
-static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
-				const char *source)
-{
-	enum src_kind kind = SRC_CONTAINER;
-	struct src_stat st;
-	int status = 0;
-
-	daemon->src.choice = &daemon->opts->choice;
-	if (!daemon->src.file) {
-		status = src_look(&daemon->src, -1, "", NULL, &st);
-		if (!status && daemon->src.far)
-			return open_tree(daemon, max_idle, &st);
-		if (!status)
-			status = src_kind(&daemon->src, -1, "", &st, &kind);
-		if (!status && kind != SRC_CONTAINER)
-			status = look_above(daemon, source);
-	}
-	if (status)
-		return fail(EXIT_SOURCE, "cannot look into '%s': %s; give "
-			    "another", source, strerror(-status));
-	return kind == SRC_CONTAINER ? open_single(daemon, max_idle, source) :
-				   open_tree(daemon, max_idle, &st);
+	if (!status)
+		return EXIT_OK;
+	return say_failed(EXIT_SOURCE, "cannot look into '%s': %s; give "
+			  "another", daemon->opts->words[0],
+			  strerror(-status));
 }
 
 static enum exit_code check_point(struct daemon *daemon, const char *point)
 {
-	char error[ERROR_CAP];
+	char error[SAY_CAP];
 
 	if (mount_check(daemon->opts, point, &daemon->mountpoint, error,
 			sizeof(error)))
-		return fail(EXIT_FAILED, "%s", error);
+		return say_failed(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
@@ -255,11 +169,11 @@ static enum exit_code open_log(const struct opts *opts)
 	else if (opts->syslog)
 		status = log_open(LOG_TO_SYSLOG, NULL);
 	if (status)
-		return fail(EXIT_FAILED, "cannot write the log '%s': %s; "
+		return say_failed(EXIT_FAILED, "cannot write the log '%s': %s; "
 			    "give another log_file", opts->log_file,
 			    strerror(-status));
 	if (opts->notify_fd >= 0 && fcntl(opts->notify_fd, F_GETFD) < 0)
-		return fail(EXIT_USAGE, "notify_fd=%d is not an open "
+		return say_failed(EXIT_USAGE, "notify_fd=%d is not an open "
 			    "descriptor; open it for bloscfs first",
 			    opts->notify_fd);
 	return EXIT_OK;
@@ -282,7 +196,7 @@ static enum exit_code check_memory(const struct daemon *daemon)
 	bloscfs_stats_get(daemon->fs, &stats);
 	if (!stats.memory_budget || stats.memory_budget >= least)
 		return EXIT_OK;
-	return fail(EXIT_USAGE, "max_memory is %" PRIu64 " bytes, where %"
+	return say_failed(EXIT_USAGE, "max_memory is %" PRIu64 " bytes, where %"
 		    PRIu64 " threads need %" PRIu64 " at least; give more "
 		    "memory or fewer threads", stats.memory_budget,
 		    daemon->n_threads, least);
@@ -292,9 +206,10 @@ static enum exit_code check_memory(const struct daemon *daemon)
 static enum exit_code prepare(struct daemon *daemon)
 {
 	const struct opts *opts = daemon->opts;
-	size_t max_idle = share_descriptors(daemon);
-	enum exit_code code = make_library(daemon);
+	enum exit_code code;
 
+	share_descriptors(daemon);
+	code = make_library(daemon);
 	if (daemon->fs)
 		daemon->n_threads = count_threads(daemon->fs);
 	if (!code)
@@ -304,7 +219,7 @@ static enum exit_code prepare(struct daemon *daemon)
 	if (!code)
 		code = open_source(daemon, opts->words[0]);
 	if (!code)
-		code = open_root(daemon, max_idle, opts->words[0]);
+		code = look_above(daemon);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
 	daemon->tree.fs = daemon->fs;
@@ -320,21 +235,10 @@ static enum exit_code prepare(struct daemon *daemon)
 	return code;
 }
 
-static void release(struct daemon *daemon)
-{
-	if (daemon->tree.root)
-		tree_release(&daemon->tree);
-	src_close(&daemon->src);
-	if (daemon->fs)
-		bloscfs_free(daemon->fs);
-	free(daemon->mountpoint);
-	log_close();
-}
-
 static bool told_in_foreground(void *arg, const char *error)
 {
 	if (error) {
-		fail(EXIT_FAILED, "%s", error);
+		say_failed(EXIT_FAILED, "%s", error);
 		return false;
 	}
 	ready_tell(arg);
@@ -347,19 +251,8 @@ struct word {
 	int fd;
 };
 
-static void close_stdio(void)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; null >= 0 && fd < 3; fd++) {
-		if (fd != null)
-			dup2(null, fd);
-	}
-	if (null > 2)
-		close(null);
-}
-
-/* One byte for good; a sentence otherwise. */
+/* One byte for good; a sentence otherwise, or nothing where somebody has said
+ * it to stderr. */
 static bool told_in_background(void *arg, const char *error)
 {
 	struct word *word = arg;
@@ -374,28 +267,38 @@ static bool told_in_background(void *arg, const char *error)
 	 * our group, and lets nobody else look at it before we are done. */
 	setsid();
 	ready_tell(word->opts);
-	close_stdio();
+	say_no_more(-1);
 	return heard;
 }
 
-static int run_child(struct daemon *daemon, const char *source, int fd)
+static enum exit_code run_child(struct daemon *daemon, int fd)
 {
 	struct word word = { .opts = daemon->opts, .fd = fd };
-	int status;
+	enum exit_code code;
 
-	/* What goes wrong until it is mounted reaches the parent. */
-	if (!daemon->opts->log_file && !daemon->opts->syslog)
-		log_open(LOG_TO_SYSLOG, NULL);
 	if (chdir("/") < 0)
 		log_msg(LEVEL_WARN, "cannot leave the working directory");
-	status = serve_run(daemon, source, told_in_background, &word);
-	release(daemon);
-	return status ? EXIT_FAILED : EXIT_OK;
+	keeper_keep_fd(fd);
+	code = keeper_run(daemon, told_in_background, &word);
+	root_release(daemon);
+	return code;
+}
+
+/* The child ended without a word, after one to stderr if it could. */
+static enum exit_code ask_child(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	    WEXITSTATUS(status) != EXIT_OK)
+		return (enum exit_code)WEXITSTATUS(status);
+	return say_failed(EXIT_FAILED, "the daemon ended before it mounted; "
+			  "see the log");
 }
 
 static enum exit_code await_child(pid_t pid, int fd, const char *mountpoint)
 {
-	char word[ERROR_CAP];
+	char word[SAY_CAP];
 	size_t len = 0;
 	ssize_t got;
 	struct stat st;
@@ -407,39 +310,37 @@ static enum exit_code await_child(pid_t pid, int fd, const char *mountpoint)
 	word[len] = '\0';
 	close(fd);
 	if (len == 0)
-		return fail(EXIT_FAILED, "the daemon ended before it "
-			    "mounted; see the log");
+		return ask_child(pid);
 	if (word[0])
-		return fail(EXIT_FAILED, "%s", word);
+		return say_failed(EXIT_FAILED, "%s", word);
 	if (stat(mountpoint, &st) == 0)
 		return EXIT_OK;
-	fail(EXIT_FAILED, "the mount on '%s' does not answer: %s; see the "
+	say_failed(EXIT_FAILED, "the mount on '%s' does not answer: %s; see the "
 	     "log", mountpoint, strerror(errno));
 	kill(pid, SIGTERM);
 	waitpid(pid, NULL, 0);
 	return EXIT_FAILED;
 }
 
-static enum exit_code run_background(struct daemon *daemon,
-				     const char *source)
+static enum exit_code run_background(struct daemon *daemon)
 {
 	enum exit_code code;
 	int ends[2];
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return fail(EXIT_FAILED, "cannot make a pipe: %s; close some "
+		return say_failed(EXIT_FAILED, "cannot make a pipe: %s; close some "
 			    "files", strerror(errno));
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		_exit(run_child(daemon, source, ends[1]));
+		_exit(run_child(daemon, ends[1]));
 	}
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
-		return fail(EXIT_FAILED, "cannot fork: %s; end some "
+		return say_failed(EXIT_FAILED, "cannot fork: %s; end some "
 			    "processes", strerror(errno));
 	}
 	code = await_child(pid, ends[0], daemon->mountpoint);
@@ -468,11 +369,10 @@ enum exit_code start_mount(const struct opts *opts)
 	if (code)
 		;
 	else if (!opts->foreground)
-		code = run_background(&daemon, source);
-	else if (serve_run(&daemon, source, told_in_foreground,
-			   (void *)opts))
-		code = EXIT_FAILED;
-	release(&daemon);
+		code = run_background(&daemon);
+	else
+		code = keeper_run(&daemon, told_in_foreground, (void *)opts);
+	root_release(&daemon);
 	free(real);
 	return code;
 }

@@ -65,6 +65,29 @@ static bool has_thread(const char *pid, const char *wanted)
 	return found;
 }
 
+/* Who keeps the mount that this process serves; itself where it does both. */
+static pid_t keeper_of(const char *pid)
+{
+	char path[64], text[512] = "", *rest;
+	ssize_t len;
+	long keeper;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return atoi(pid);
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	/* "pid (name) state parent ..." */
+	rest = strrchr(text, ')');
+	if (!strstr(text, "(" UNMOUNT_SERVER_NAME ")") || !rest || strlen(rest) < 4)
+		return atoi(pid);
+	keeper = strtol(rest + 4, NULL, 10);
+	return keeper > 1 ? (pid_t)keeper : atoi(pid);
+}
+
 /* A descriptor that becomes readable when the daemon ends, or -1. */
 static int find_daemon(const struct mount_entry *mount)
 {
@@ -78,7 +101,8 @@ static int find_daemon(const struct mount_entry *mount)
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
 		    !has_thread(entry->d_name, wanted))
 			continue;
-		fd = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
+		fd = (int)syscall(SYS_pidfd_open, keeper_of(entry->d_name),
+				  0);
 	}
 	if (proc)
 		closedir(proc);

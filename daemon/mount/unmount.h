@@ -13,6 +13,9 @@
 /* With the NUL: what the kernel keeps of a thread's name. */
 #define UNMOUNT_THREAD_NAME_CAP 16
 
+/* The name of the main thread of who serves: its parent is the daemon. */
+#define UNMOUNT_SERVER_NAME "bloscfs-serve"
+
 void unmount_thread_name(char *buf, unsigned major, unsigned minor);
 /* 0 or -1 with one sentence. */
 int unmount_run(const char *mountpoint, char *error, size_t cap);

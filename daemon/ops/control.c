@@ -12,6 +12,7 @@
 #include "log/metrics.h"
 #include "tree/far.h"
 #include "ops/work.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,6 +91,7 @@ static void write_config(struct daemon *daemon, FILE *out)
 	opts.attr_timeout = daemon->timeout;
 	opts.threads = daemon->n_threads;
 	opts_write(&opts, daemon->source, daemon->mountpoint, out);
+	fprintf(out, "in_force=%s\n", sandbox_in_force());
 }
 
 static const struct control_file files[] = {

@@ -70,6 +70,8 @@ const struct opt opts_table[] = {
 	  "authorities that vouch for servers (the system's)" },
 	{ "no_sign", NULL, OPT_FLAG, AT(no_sign),
 	  "ask S3 as nobody in particular" },
+	{ "sandbox", "on|off|require", OPT_SANDBOX, AT(sandbox),
+	  "what serves gives up all else; require: or fail (on)" },
 	{ "log_level", "LEVEL", OPT_LEVEL, AT(log_level),
 	  "err, warn, notice, info or debug (notice)" },
 	{ "log_file", "FILE", OPT_TEXT, AT(log_file),
@@ -328,6 +330,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 		.cache_size = NOT_GIVEN, .max_memory = NOT_GIVEN,
 		.attr_timeout = -1, .connect_timeout = 10,
 		.read_timeout = 30, .log_level = LEVEL_NOTICE,
+		.sandbox = DEFAULT_SANDBOX,
 		.notify_fd = -1, .max_request = UINT64_C(2) << 30,
 	};
 	for (int i = 1; i < argc && !status; i++) {

@@ -8,6 +8,7 @@
 
 #include "tree/choice.h"
 #include "log/log.h"
+#include "sandbox/sandbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,6 +54,7 @@ struct opts {
 	enum log_level log_level;
 	char *log_file;
 	bool syslog;
+	enum sandbox_mode sandbox;
 	uint64_t idle_timeout;	/* seconds; 0: never */
 	int notify_fd;		/* -1: none */
 

@@ -24,6 +24,7 @@ enum opt_kind {
 	OPT_UID,
 	OPT_GID,
 	OPT_LEVEL,
+	OPT_SANDBOX,
 	OPT_SUBTYPE,	/* only our own name */
 	OPT_FUSE,	/* handed to libfuse, with or without a value */
 	OPT_FUSE_FLAG,	/* the same, and a bool of ours */

@@ -67,6 +67,10 @@ static void write_option(FILE *out, const struct opts *opts,
 		fprintf(out, "%s=%s\n", opt->name,
 			log_level_name(opts->log_level));
 		break;
+	case OPT_SANDBOX:
+		fprintf(out, "%s=%s\n", opt->name,
+			sandbox_mode_name(opts->sandbox));
+		break;
 	case OPT_FD:
 	case OPT_RULE:
 	case OPT_UMASK:

@@ -209,6 +209,8 @@ bool opts_take_value(struct parse *parse, const struct opt *opt,
 		return parse_group(value, opts);
 	case OPT_LEVEL:
 		return log_level_parse(value, where);
+	case OPT_SANDBOX:
+		return sandbox_parse(value, where);
 	case OPT_SUBTYPE:
 		return strcmp(value, "bloscfs") == 0;
 	case OPT_FUSE_FLAG:

@@ -270,7 +270,7 @@ def good_is_good(mount, content):
 
 def peak(mount):
     """The most memory that the daemon ever had, in bytes."""
-    with open(f"/proc/{mount.process.pid}/status", encoding="ascii") as file:
+    with open(f"/proc/{mount.pid}/status", encoding="ascii") as file:
         for line in file:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) << 10

@@ -281,19 +281,19 @@ def an_unchanged_frame_keeps_the_kernels_pages(work):
         data = mount.path("a.b2frame/data.bin")
         equal(harness.read(data) == OLD, True)
         # Pages in the cache are there without the daemon.
-        mount.process.send_signal(19)
+        os.kill(mount.pid, 19)
         try:
             fd = os.open("/proc/self/fd", os.O_RDONLY)
             os.close(fd)
         finally:
-            mount.process.send_signal(18)
+            os.kill(mount.pid, 18)
         settle()
         with open(data, "rb", buffering=0) as file:
-            mount.process.send_signal(19)
+            os.kill(mount.pid, 19)
             try:
                 got = os.pread(file.fileno(), len(OLD), 0)
             finally:
-                mount.process.send_signal(18)
+                os.kill(mount.pid, 18)
         equal(got == OLD, True, "cached bytes")
 
 

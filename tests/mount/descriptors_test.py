@@ -33,7 +33,7 @@ def make_frames(source, n):
 
 def held(mount):
     """The daemon's descriptors of files below the source."""
-    folder = f"/proc/{mount.process.pid}/fd"
+    folder = f"/proc/{mount.pid}/fd"
     names = []
     for name in os.listdir(folder):
         with contextlib.suppress(OSError):
@@ -44,7 +44,7 @@ def held(mount):
 def the_soft_limit_is_raised_to_the_hard_one(work):
     source = make_frames(work + "/source", 1)
     with Mount(work, source, files=(64, 512)) as mount:
-        soft, hard = resource.prlimit(mount.process.pid,
+        soft, hard = resource.prlimit(mount.pid,
                                       resource.RLIMIT_NOFILE)
         equal((soft, hard), (512, 512), "limits")
 

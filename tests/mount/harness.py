@@ -6,6 +6,7 @@ status 77 only where there is no /dev/fuse. Only processes that the script
 started are ended, by their number.
 """
 import contextlib
+import errno
 import os
 import resource
 import shutil
@@ -99,6 +100,7 @@ class Mount:
         # What was written to in this moment would be opened twice.
         time.sleep(0.05)
         ready, told = os.pipe()
+        self.server = None
         self.process = subprocess.Popen(
             [BLOSCFS, "-f", f"--notify_fd={told}", *options, source,
              self.point],
@@ -111,6 +113,13 @@ class Mount:
         if word != b"\n":
             self.process.wait(20)
             raise AssertionError("no mount: " + self.log())
+
+    @property
+    def pid(self):
+        """The process that serves: it has the threads, memory, files."""
+        if self.server is None:
+            self.server = server_of(self.process.pid)
+        return self.server
 
     def path(self, *parts):
         return os.path.join(self.point, *parts)
@@ -126,13 +135,13 @@ class Mount:
     def counts(self):
         """What the daemon has read and written: each answer to the kernel
         is one write, each request and each look into a file a read."""
-        with open(f"/proc/{self.process.pid}/io", encoding="ascii") as file:
+        with open(f"/proc/{self.pid}/io", encoding="ascii") as file:
             return {key: int(value) for key, value in
                     (line.split(":") for line in file)}
 
     def memory(self):
         """Bytes of memory that the daemon takes."""
-        with open(f"/proc/{self.process.pid}/statm",
+        with open(f"/proc/{self.pid}/statm",
                   encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -141,6 +150,22 @@ class Mount:
         if self.process.poll() is None:
             self.process.send_signal(how)
         return self.process.wait(20)
+
+    def kill(self):
+        """Kills the daemon. Who serves ends with it, a moment later; then the
+        kernel says at once that nobody answers."""
+        self.process.kill()
+        self.process.wait()
+        self.process.returncode = 0
+
+        def gone():
+            try:
+                os.stat(self.point)
+            except OSError as error:
+                return error.errno == errno.ENOTCONN
+            return False
+
+        assert wait_until(gone), "the mount still answers"
 
     def __enter__(self):
         return self
@@ -158,12 +183,26 @@ class Mount:
             equal(status, 0, "exit status, after " + self.log() + ",")
 
 
+def server_of(pid):
+    """The child of a daemon that serves its mount; itself if there is none."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        for child in file.read().split():
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{child}/comm", encoding="ascii") as name:
+                    if name.read() == "bloscfs-serve\n":
+                        return int(child)
+    return pid
+
+
 def background_pid(point):
     """The daemon whose command line names this mount point."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = file.read().split(b"\0")
+            with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+                if file.read() == "bloscfs-serve\n":
+                    continue  # its child
             if os.fsencode(point) in words and b"bloscfs" in words[0]:
                 return int(pid)
     return None

@@ -214,7 +214,7 @@ def a_mount_that_lives_on_loses_nothing(work):
     source = make_source(work)
 
     def held(mount):
-        folder = f"/proc/{mount.process.pid}"
+        folder = f"/proc/{mount.pid}"
         return (len(os.listdir(folder + "/fd")),
                 len(os.listdir(folder + "/task")))
 

@@ -21,7 +21,7 @@ KIB = 1024
 
 def peak(mount):
     """The most that the daemon ever held, in bytes."""
-    with open(f"/proc/{mount.process.pid}/status", encoding="ascii") as file:
+    with open(f"/proc/{mount.pid}/status", encoding="ascii") as file:
         lines = dict(line.split(":", 1) for line in file)
     return int(lines["VmHWM"].split()[0]) * KIB
 

@@ -59,7 +59,7 @@ def a_daemon_that_answers_nobody_holds_up_no_other(work):
     source = make_source(work, "one", "two")
     with Mount(work, source, point=source + "/one") as one, \
             Mount(work, source, point=source + "/two") as two:
-        two.process.send_signal(signal.SIGSTOP)
+        os.kill(two.pid, signal.SIGSTOP)
         try:
             listed(one.point)
             empty(one.path("two"))
@@ -67,7 +67,7 @@ def a_daemon_that_answers_nobody_holds_up_no_other(work):
             equal(result.returncode, 0, "--check, with " + result.stderr)
             equal(result.stdout.count("x.b2frame"), 1, result.stdout)
         finally:
-            two.process.send_signal(signal.SIGCONT)
+            os.kill(two.pid, signal.SIGCONT)
 
 
 def a_mount_bound_once_more_is_not_entered(work):
@@ -210,7 +210,7 @@ def a_part_bound_from_a_mount_is_missing(work):
             private.bind(asleep.path("a" if os.path.isdir(path) else "plain"),
                          path)
             bound.append(path)
-        asleep.process.send_signal(signal.SIGSTOP)
+        os.kill(asleep.pid, signal.SIGSTOP)
         try:
             with Mount(work, source) as after:
                 see_parts(before.point, made, work)
@@ -219,7 +219,7 @@ def a_part_bound_from_a_mount_is_missing(work):
             result = run("--check", source, timeout=60)
             assert "sparse0.b2frame" in result.stdout, result.stdout
         finally:
-            asleep.process.send_signal(signal.SIGCONT)
+            os.kill(asleep.pid, signal.SIGCONT)
             for path in bound:
                 harness.raw_unmount(path)
 

@@ -18,6 +18,10 @@ fi
 if echo '#include <zfp.h>' | ${CC:-cc} -E -x c - > /dev/null 2>&1; then
 	options="$options -DBFS_HAVE_ZFP=1 -lzfp"
 fi
+if pkg-config --exists libseccomp; then
+	packages="$packages libseccomp"
+	options="$options -DBFS_HAVE_SECCOMP=1"
+fi
 
 build()
 {

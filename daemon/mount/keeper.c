@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * keeper.c - has one thread, which waits for signals and for who serves.
+ *
+ * To end, the mount is taken away; who serves it sees the device close when the
+ * last user is gone, and the line to it closes with it. A second signal does
+ * not wait for that: the server gives up what is being decoded, too.
+ */
+#include "mount/keeper.h"
+
+#include "log/log.h"
+#include "mount/line.h"
+#include "mount/mount.h"
+#include "mount/ready.h"
+#include "mount/say.h"
+#include "mount/serve.h"
+#include "mount/session.h"
+#include "mount/unmount.h"
+#include "sandbox/sandbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REASON_CAP 512
+/* What a server that gives up is given to end by itself. */
+#define FORCED_MS 10000
+
+static int kept_fd = -1;
+
+struct keeper {
+	struct daemon *daemon;
+	pid_t server;
+	int line;		/* to it; -1: it has ended */
+	int signals;		/* signalfd */
+	bool asked;		/* to end */
+	bool forced;		/* without waiting */
+	unsigned major, minor;	/* of the mount; 0:0 until known */
+	uint64_t mount_id;	/* these two: 0 until known. Numbers ... */
+	uint64_t unique_id;	/* ... of devices and mounts come again */
+	int breach;		/* a call that the sandbox forbids; -1 */
+};
+
+/* ---- The mount ------------------------------------------------------- */
+
+/* Not if it is gone, or covered by another's mount. */
+static bool is_mounted(const struct keeper *keeper)
+{
+	const char *point = keeper->daemon->mountpoint;
+	struct mount_entry entry;
+
+	return mount_find(point, &entry) && entry.major == keeper->major &&
+	       entry.minor == keeper->minor &&
+	       (!keeper->mount_id || entry.id == keeper->mount_id) &&
+	       (!keeper->unique_id ||
+		keeper->unique_id == mount_unique_id(point));
+}
+
+/* False where it was there and still is, with the reason logged. */
+static bool detach(const struct keeper *keeper, bool lazy)
+{
+	char reason[REASON_CAP];
+
+	if (!is_mounted(keeper))
+		return false;
+	if (mount_detach(keeper->daemon->mountpoint, lazy, reason,
+			 sizeof(reason)) == 0)
+		return true;
+	if (lazy && is_mounted(keeper))
+		log_msg(LEVEL_ERR, "cannot unmount: %s", reason);
+	return false;
+}
+
+static void take_down(struct keeper *keeper)
+{
+	keeper->asked = true;
+	if (!detach(keeper, true))
+		line_send(keeper->line, LINE_END, NULL, -1);
+}
+
+/* Of what the kernel knows by itself: nobody serves yet. */
+static void know_mount(struct keeper *keeper)
+{
+	const char *point = keeper->daemon->mountpoint;
+	struct mount_entry entry;
+
+	if (mount_find(point, &entry)) {
+		keeper->major = entry.major;
+		keeper->minor = entry.minor;
+		keeper->mount_id = entry.id;
+	}
+	keeper->unique_id = mount_unique_id(point);
+}
+
+static void raise_readahead(const struct keeper *keeper)
+{
+	uint64_t len = keeper->daemon->opts->readahead;
+	int status;
+
+	if (len == 0)
+		return;
+	status = mount_set_readahead(keeper->major, keeper->minor, len);
+	if (status)
+		log_msg(LEVEL_WARN, "the read-ahead stays at the kernel's "
+			"default: %s", strerror(-status));
+}
+
+/* ---- Who serves ------------------------------------------------------ */
+
+/* A digit and a line. */
+static void log_words(const char *text)
+{
+	int level = text[0] - '0';
+
+	if (level >= LEVEL_ERR && level <= LEVEL_DEBUG)
+		log_msg((enum log_level)level, "%s", text + 1);
+}
+
+static void hear_line(struct keeper *keeper)
+{
+	struct line_message message;
+	int got = line_receive(keeper->line, false, &message);
+
+	if (got == -EAGAIN)
+		return;
+	if (got <= 0) {
+		close(keeper->line);
+		keeper->line = -1;
+		return;
+	}
+	if (message.fd >= 0)
+		close(message.fd);
+	switch (message.word) {
+	case LINE_LOG:
+		log_words(message.text);
+		break;
+	case LINE_IDLE:
+		if (!keeper->asked && detach(keeper, false))
+			log_msg(LEVEL_NOTICE, "not used for %llu s",
+				(unsigned long long)
+				keeper->daemon->opts->idle_timeout);
+		break;
+	case LINE_BREACH:
+		keeper->breach = atoi(message.text);
+		break;
+	case LINE_READY:
+	case LINE_DEVICE:
+	case LINE_MOUNTED:
+	case LINE_STATS:
+	case LINE_NEW_LOG:
+	case LINE_END:
+	case LINE_FORCE:
+		break;
+	}
+}
+
+/* The line closes when the server's process has ended, or is about to. */
+static enum exit_code reap(struct keeper *keeper)
+{
+	char *name;
+	int status;
+
+	if (keeper->line >= 0)
+		close(keeper->line);
+	keeper->line = -1;
+	while (waitpid(keeper->server, &status, 0) < 0) {
+		if (errno != EINTR)
+			return EXIT_DIED;
+	}
+	if (WIFSIGNALED(status)) {
+		log_msg(LEVEL_ERR, "who served the mount was killed by signal "
+			"%d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+		return keeper->forced ? EXIT_FAILED : EXIT_DIED;
+	}
+	if (WEXITSTATUS(status) != SANDBOX_BREACH)
+		return (enum exit_code)WEXITSTATUS(status);
+	name = sandbox_call_name(keeper->breach);
+	log_msg(LEVEL_ERR, "who served the mount was ended for a system call "
+		"that its sandbox forbids: %s (%d)", name ? name : "unknown",
+		keeper->breach);
+	free(name);
+	return EXIT_DIED;
+}
+
+static enum exit_code kill_server(struct keeper *keeper)
+{
+	int status;
+
+	kill(keeper->server, SIGKILL);
+	while (waitpid(keeper->server, &status, 0) < 0 && errno == EINTR)
+		;
+	close(keeper->line);
+	keeper->line = -1;
+	return EXIT_FAILED;
+}
+
+static int start_server(struct keeper *keeper)
+{
+	pid_t self = getpid();
+	int ends[2], status = line_make(ends);
+
+	if (status)
+		return status;
+	fflush(NULL);
+	keeper->server = fork();
+	if (keeper->server == 0) {
+		close(ends[0]);
+		close(keeper->signals);
+		if (kept_fd >= 0)
+			close(kept_fd);
+		if (keeper->daemon->opts->notify_fd >= 0)
+			close(keeper->daemon->opts->notify_fd);
+		exit((int)serve_run(keeper->daemon, ends[1], self));
+	}
+	status = keeper->server < 0 ? -errno : 0;
+	close(ends[1]);
+	keeper->line = ends[0];
+	if (status)
+		close(ends[0]);
+	return status;
+}
+
+/* Until SOURCE is open. A signal ends it all. */
+static enum exit_code await_ready(struct keeper *keeper, keeper_told told,
+				  void *arg)
+{
+	struct pollfd fds[] = {
+		{ .fd = keeper->line, .events = POLLIN },
+		{ .fd = keeper->signals, .events = POLLIN },
+	};
+	struct line_message message = { .fd = -1 };
+	enum exit_code code;
+	int got;
+
+	while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
+		if (fds[1].revents)
+			return kill_server(keeper);
+		got = line_receive(keeper->line, false, &message);
+		if (got == 1 && message.word == LINE_READY)
+			return EXIT_OK;
+		if (got == 1 && message.word == LINE_BREACH)
+			keeper->breach = atoi(message.text);
+		if (got == 1 && message.word == LINE_LOG)
+			log_words(message.text);
+		if (got == 0)
+			break;
+	}
+	code = reap(keeper);
+	if (code == EXIT_DIED || code == EXIT_OK) {
+		told(arg, "who was to serve the mount ended before it was "
+		     "made; see the log");
+		code = EXIT_DIED;
+	}
+	return code;
+}
+
+/* ---- The life of a mount --------------------------------------------- */
+
+static int take_signals(struct keeper *keeper)
+{
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1,
+				       SIGUSR2 };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	keeper->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return keeper->signals < 0 ? -errno : 0;
+}
+
+static void reopen_log(struct keeper *keeper)
+{
+	const char *path = keeper->daemon->opts->log_file;
+	int status = path ? log_reopen(path) : 0, fd;
+
+	if (!path)
+		return;
+	if (status) {
+		log_msg(LEVEL_ERR, "cannot open the log '%s' anew: %s", path,
+			strerror(-status));
+		return;
+	}
+	fd = log_copy_fd();
+	if (fd < 0 || !line_send(keeper->line, LINE_NEW_LOG, NULL, fd))
+		log_msg(LEVEL_ERR, "who serves still writes the old log");
+	if (fd >= 0)
+		close(fd);
+}
+
+static void hear_signal(struct keeper *keeper)
+{
+	struct signalfd_siginfo info;
+
+	if (read(keeper->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGUSR1) {
+		line_send(keeper->line, LINE_STATS, NULL, -1);
+		return;
+	}
+	if (info.ssi_signo == SIGUSR2) {
+		reopen_log(keeper);
+		return;
+	}
+	log_msg(LEVEL_INFO, "signal %u", info.ssi_signo);
+	if (keeper->asked) {
+		keeper->forced = true;
+		line_send(keeper->line, LINE_FORCE, NULL, -1);
+		return;
+	}
+	ready_tell_end();
+	take_down(keeper);
+}
+
+/* Until the server has ended. */
+static void keep(struct keeper *keeper)
+{
+	struct pollfd fds[] = {
+		{ .fd = keeper->line, .events = POLLIN },
+		{ .fd = keeper->signals, .events = POLLIN },
+	};
+	int n;
+
+	while (keeper->line >= 0) {
+		n = poll(fds, 2, keeper->forced ? FORCED_MS : -1);
+		if (n == 0)
+			kill(keeper->server, SIGKILL);
+		if (n <= 0)
+			continue;
+		if (fds[1].revents)
+			hear_signal(keeper);
+		if (fds[0].revents)
+			hear_line(keeper);
+	}
+}
+
+/* The mount is there, and its device with the server alone: with it the mount
+ * lives and dies. */
+static bool hand_over(struct keeper *keeper)
+{
+	struct daemon *daemon = keeper->daemon;
+	struct fuse_session *session = session_new(daemon);
+	char name[UNMOUNT_THREAD_NAME_CAP];
+
+	if (!session)
+		return false;
+	if (session_mount(session, daemon->mountpoint)) {
+		fuse_session_destroy(session);
+		return false;
+	}
+	know_mount(keeper);
+	unmount_thread_name(name, keeper->major, keeper->minor);
+	line_send(keeper->line, LINE_DEVICE, name, fuse_session_fd(session));
+	session_leave(session);
+	return true;
+}
+
+/* The first answer tells that the kernel and the server have agreed. */
+static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
+{
+	const char *point = keeper->daemon->mountpoint;
+	char error[SAY_CAP];
+	struct stat st;
+
+	if (stat(point, &st) < 0) {
+		snprintf(error, sizeof(error), "the mount does not answer: "
+			 "%s; see the log", strerror(errno));
+		told(arg, error);
+		take_down(keeper);
+		keep(keeper);
+		return;
+	}
+	if (keeper->major == 0 && keeper->minor == 0) {
+		keeper->major = major(st.st_dev);
+		keeper->minor = minor(st.st_dev);
+	}
+	raise_readahead(keeper);
+	log_msg(LEVEL_NOTICE, "mounted on '%s'", point);
+	if (told(arg, NULL))
+		line_send(keeper->line, LINE_MOUNTED, NULL, -1);
+	else
+		take_down(keeper);
+	keep(keeper);
+}
+
+static enum exit_code mount_and_keep(struct keeper *keeper, keeper_told told,
+				     void *arg)
+{
+	const char *point = keeper->daemon->mountpoint;
+	char error[SAY_CAP];
+	enum exit_code code;
+
+	if (!hand_over(keeper)) {
+		snprintf(error, sizeof(error), "cannot mount on '%s': %s; "
+			 "check who may mount there", point, session_said());
+		told(arg, error);
+		return kill_server(keeper);
+	}
+	serve_mount(keeper, told, arg);
+	code = reap(keeper);
+	/* An aborted connection leaves its mount behind. */
+	detach(keeper, true);
+	log_msg(LEVEL_NOTICE, "unmounted from '%s'", point);
+	return code;
+}
+
+void keeper_keep_fd(int fd)
+{
+	kept_fd = fd;
+}
+
+enum exit_code keeper_run(struct daemon *daemon, keeper_told told, void *arg)
+{
+	struct keeper keeper = { .daemon = daemon, .line = -1,
+				 .signals = -1, .breach = -1 };
+	const struct opts *opts = daemon->opts;
+	enum exit_code code = EXIT_FAILED;
+
+	if (take_signals(&keeper) || start_server(&keeper)) {
+		told(arg, "no memory or descriptors to start; free some");
+	} else {
+		code = await_ready(&keeper, told, arg);
+		/* What goes wrong until here reaches who started us. */
+		if (!opts->foreground && !opts->log_file)
+			log_open(LOG_TO_SYSLOG, NULL);
+		if (!code)
+			code = mount_and_keep(&keeper, told, arg);
+	}
+	if (keeper.signals >= 0)
+		close(keeper.signals);
+	return code;
+}

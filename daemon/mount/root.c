@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * root.c - see root.h.
+ */
+#include "mount/root.h"
+
+#include "log/log.h"
+#include "mount/say.h"
+#include "tree/far.h"
+#include "tree/look.h"
+#include "tree/opening.h"
+#include "tree/source_rights.h"
+#include "tree/tell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum exit_code open_tree(struct daemon *daemon,
+				const struct src_stat *st)
+{
+	if (tree_init(&daemon->tree, NODE_DIR, st, daemon->max_idle))
+		return say_failed(EXIT_FAILED, "no memory to start; free some");
+	daemon->tree.keeps = daemon->opts->keep;
+	return EXIT_OK;
+}
+
+/* SOURCE is one container, a file or a directory: it must be one now. */
+static enum exit_code open_single(struct daemon *daemon, const char *source)
+{
+	const char *path = daemon->src.file ? daemon->src.file : "";
+	struct bloscfs_diag why;
+	struct opened opened;
+	struct container *container;
+	int status = look_open(daemon, path, &opened, &why);
+
+	if (status && why.err == BLOSCFS_OK)
+		return say_failed(EXIT_SOURCE, "cannot read '%s': %s; ask for "
+			    "permission to read it", source,
+			    strerror(-status));
+	if (status)
+		return say_failed(EXIT_SOURCE, "'%s' is not a container that "
+			    "bloscfs knows: %s, offset %llu; check the file",
+			    source, why.text[0] ? why.text :
+			    bloscfs_err_name(why.err),
+			    (unsigned long long)why.off);
+	look_tell_status(*path ? path : ".", opened.file);
+	if (tree_init(&daemon->tree, NODE_CONTAINER, &opened.st, daemon->max_idle)) {
+		bloscfs_close(opened.file);
+		return say_failed(EXIT_FAILED, "no memory to start; free some");
+	}
+	container =
+		tree_add_container(&daemon->tree, daemon->tree.root, &opened);
+	if (!container)
+		return say_failed(EXIT_FAILED, "no memory to start; free some");
+	tree_put_container(&daemon->tree, container);
+	return EXIT_OK;
+}
+
+/* In a store, files are left as they are unless formats= names what to take. */
+static void heed_store(struct daemon *daemon, const char *source)
+{
+	char quoted[512];
+
+	if (!daemon->lies_in_store)
+		return;
+	daemon->no_stores = daemon->opts->choice.named;
+	daemon->in_store = !daemon->no_stores;
+	if (daemon->in_store)
+		log_msg(LEVEL_NOTICE, "%s lies in a store of Zarr or N5: its "
+			"files are left as they are; formats= names what to "
+			"take", log_quote(quoted, sizeof(quoted), source));
+}
+
+enum exit_code root_open(struct daemon *daemon)
+{
+	const char *source = daemon->opts->words[0];
+	enum src_kind kind = SRC_CONTAINER;
+	struct src_stat st;
+	int status = 0;
+
+	daemon->src.choice = &daemon->opts->choice;
+	if (!daemon->src.file) {
+		status = src_look(&daemon->src, -1, "", NULL, &st);
+		if (!status && daemon->src.far)
+			return open_tree(daemon, &st);
+		if (!status)
+			status = src_kind(&daemon->src, -1, "", &st, &kind);
+		if (!status && kind != SRC_CONTAINER)
+			heed_store(daemon, source);
+	}
+	if (status)
+		return say_failed(EXIT_SOURCE, "cannot look into '%s': %s; give "
+			    "another", source, strerror(-status));
+	return kind == SRC_CONTAINER ? open_single(daemon, source) :
+				       open_tree(daemon, &st);
+}
+
+void root_release(struct daemon *daemon)
+{
+	if (daemon->tree.root)
+		tree_release(&daemon->tree);
+	src_close(&daemon->src);
+	if (daemon->fs)
+		bloscfs_free(daemon->fs);
+	free(daemon->mountpoint);
+	log_close();
+}

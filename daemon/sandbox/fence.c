@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fence.c - files within reach, by Landlock (landlock(7)).
+ *
+ * The numbers stand here because headers are often older than kernels. A
+ * version that the kernel lacks takes its rights out of those it is asked to
+ * handle.
+ */
+#include "sandbox/layers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+#define GIVE_VERSION 1u
+#define BENEATH 1
+
+#define BIT(n) (UINT64_C(1) << (n))
+#define WRITE_FILE BIT(1)
+#define READ_FILE BIT(2)
+#define READ_DIR BIT(3)
+#define REMOVE_DIR BIT(4)
+#define REMOVE_FILE BIT(5)
+#define MAKE_DIR BIT(7)
+#define MAKE_REG BIT(8)
+#define FIRST_RIGHTS (BIT(13) - 1)
+#define REFER BIT(13)		/* version 2 */
+#define TRUNCATE BIT(14)	/* 3 */
+#define IOCTL_DEV BIT(15)	/* 5 */
+#define NET_BIND BIT(0)		/* 4 */
+#define NET_CONNECT BIT(1)	/* 4 */
+#define SCOPE_SOCKETS BIT(0)	/* 6: abstract sockets of others */
+#define SCOPE_SIGNALS BIT(1)	/* 6: signals to others */
+
+/* What of a file, not of a folder, can be permitted. */
+#define OF_FILES (WRITE_FILE | READ_FILE | TRUNCATE)
+#define TO_READ (READ_FILE | READ_DIR)
+#define TO_WRITE (TO_READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | \
+		  MAKE_DIR | MAKE_REG | REFER | TRUNCATE)
+
+struct ruleset {
+	uint64_t files, net, scoped;
+};
+
+struct rule {
+	uint64_t allowed;
+	int32_t fd;
+} __attribute__((packed));
+
+/* Who asked for what waits is seen there, and mounts are; of other processes no
+ * more than everybody may know, as Landlock bars the rest. */
+static const char *const always[] = {
+	"/proc", "/sys/fs/cgroup", "/sys/devices/system/cpu", NULL,
+};
+
+/* Names and certificates of servers, and the modules that find them. */
+static const char *const with_network[] = {
+	"/etc", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share",
+	"/usr/local/share", "/run/systemd/resolve", "/run/resolvconf",
+	"/run/NetworkManager", "/var/lib/ca-certificates", "/dev/urandom",
+	NULL,
+};
+
+int fence_version(void)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			       GIVE_VERSION);
+
+	return version < 0 ? 0 : (int)version;
+}
+
+static struct ruleset all_of(int version, bool network)
+{
+	struct ruleset all = { .files = FIRST_RIGHTS };
+
+	if (version >= 2)
+		all.files |= REFER;
+	if (version >= 3)
+		all.files |= TRUNCATE;
+	if (version >= 5)
+		all.files |= IOCTL_DEV;
+	if (version >= 4)
+		all.net = NET_BIND | (network ? 0 : NET_CONNECT);
+	if (version >= 6)
+		all.scoped = SCOPE_SOCKETS | SCOPE_SIGNALS;
+	return all;
+}
+
+static int allow_fd(int rules, const struct ruleset *all, int fd,
+		    uint64_t rights)
+{
+	struct rule rule = { .allowed = rights & all->files, .fd = fd };
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed &= OF_FILES;
+	return syscall(SYS_landlock_add_rule, rules, BENEATH, &rule, 0) < 0 ?
+	       -errno : 0;
+}
+
+/* What is not there need not be read. */
+static int allow_path(int rules, const struct ruleset *all, const char *path,
+		      uint64_t rights)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC), status;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == EACCES ||
+		       errno == ENOTDIR ? 0 : -errno;
+	status = allow_fd(rules, all, fd, rights);
+	close(fd);
+	return status;
+}
+
+static int allow_paths(int rules, const struct ruleset *all,
+		       const char *const *paths, uint64_t rights)
+{
+	int status = 0;
+
+	for (; *paths && !status; paths++)
+		status = allow_path(rules, all, *paths, rights);
+	return status;
+}
+
+static int allow_terms(int rules, const struct ruleset *all,
+		       const struct sandbox_terms *terms)
+{
+	int status = allow_paths(rules, all, always, READ_FILE);
+
+	if (!status && terms->source_fd >= 0)
+		status = allow_fd(rules, all, terms->source_fd, TO_READ);
+	if (!status && terms->network)
+		status = allow_paths(rules, all, with_network, TO_READ);
+	if (!status && terms->more_file)
+		status = allow_path(rules, all, terms->more_file, TO_READ);
+	if (!status && terms->write_dir)
+		status = allow_path(rules, all, terms->write_dir, TO_WRITE);
+	return status;
+}
+
+int fence_close(const struct sandbox_terms *terms)
+{
+	struct ruleset all = all_of(fence_version(), terms->network);
+	int status, rules = (int)syscall(SYS_landlock_create_ruleset, &all,
+					 sizeof(all), 0);
+
+	if (rules < 0)
+		return errno == EOPNOTSUPP ? -ENOSYS : -errno;
+	status = allow_terms(rules, &all, terms);
+	if (!status && syscall(SYS_landlock_restrict_self, rules, 0) < 0)
+		status = -errno;
+	close(rules);
+	return status;
+}
