@@ -31,6 +31,7 @@ static struct {
 	int fd;
 	uint64_t n_lost;	/* lines, since one could be written */
 	bool told_error;	/* that they are lost, and why */
+	bool leaves_losses;	/* to another process to tell */
 	bool cut;		/* the last one ends half-way */
 	bool (*take)(enum log_level level, const char *text);
 } state = {
@@ -123,6 +124,13 @@ void log_open_other(bool (*take)(enum log_level level, const char *text))
 	pthread_mutex_unlock(&state.lock);
 }
 
+void log_leave_losses(void)
+{
+	pthread_mutex_lock(&state.lock);
+	state.leaves_losses = true;
+	pthread_mutex_unlock(&state.lock);
+}
+
 enum log_target log_where(void)
 {
 	enum log_target target;
@@ -191,7 +199,8 @@ static bool try_write(const char *bytes, size_t len)
 	if (done < 0 && errno == EAGAIN)
 		return false;
 	/* Once: the next will fail just so. */
-	if (!state.told_error && state.target == LOG_TO_FILE)
+	if (!state.told_error && !state.leaves_losses &&
+	    state.target == LOG_TO_FILE)
 		fprintf(stderr, "bloscfs: lines of the log are lost: %s\n",
 			done < 0 ? strerror(errno) : "there is no room");
 	state.told_error = true;

@@ -40,6 +40,9 @@ int log_open(enum log_target target, const char *path);
  * twice at once, and logs nothing itself. */
 void log_open_other(bool (*take)(enum log_level level, const char *text));
 enum log_target log_where(void);
+/* That lines are lost is told on stderr by another process that writes most of
+ * them. */
+void log_leave_losses(void);
 /* Opens the file of LOG_TO_FILE anew by its path, which may name another file
  * by now; where that fails, the old one is kept. 0 or -errno. */
 int log_reopen(const char *path);

@@ -221,6 +221,7 @@ static int start_server(struct keeper *keeper)
 		exit((int)serve_run(keeper->daemon, ends[1], self));
 	}
 	status = keeper->server < 0 ? -errno : 0;
+	log_leave_losses();
 	close(ends[1]);
 	keeper->line = ends[0];
 	if (status)

@@ -71,7 +71,7 @@ static void heed_store(struct daemon *daemon, const char *source)
 			"take", log_quote(quoted, sizeof(quoted), source));
 }
 
-enum exit_code root_open(struct daemon *daemon)
+static enum exit_code open_what_it_is(struct daemon *daemon)
 {
 	const char *source = daemon->opts->words[0];
 	enum src_kind kind = SRC_CONTAINER;
@@ -93,6 +93,14 @@ enum exit_code root_open(struct daemon *daemon)
 			    "another", source, strerror(-status));
 	return kind == SRC_CONTAINER ? open_single(daemon, source) :
 				       open_tree(daemon, &st);
+}
+
+enum exit_code root_open(struct daemon *daemon)
+{
+	enum exit_code code = open_what_it_is(daemon);
+
+	daemon->tree.fs = daemon->fs;
+	return code;
 }
 
 void root_release(struct daemon *daemon)

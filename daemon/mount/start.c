@@ -222,7 +222,6 @@ static enum exit_code prepare(struct daemon *daemon)
 		code = look_above(daemon);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
-	daemon->tree.fs = daemon->fs;
 	if (opts->attr_timeout >= 0)
 		daemon->timeout = opts->attr_timeout;
 	else

@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -118,50 +119,52 @@ static int allow(scmp_filter_ctx filter, const char *const *names)
 }
 
 /* Threads yes, processes no; what the C library can do without it does without:
- * a clone3 cannot be looked into. Of settings, the names of threads and of
- * memory. What a device can be told is not for us: streams ask whether they
- * are a terminal. Limits are read only. */
+ * a clone3 cannot be looked into. Of settings, the names of threads. What a
+ * device can be told is not for us: streams ask whether they are a terminal.
+ * Limits are read only. Sockets lead to servers, not to others here. */
+static const struct rule {
+	int call;
+	uint32_t action;
+	bool network;		/* only then */
+	unsigned n;		/* conditions */
+	struct scmp_arg_cmp when;
+} rules[] = {
+	{ SCMP_SYS(clone), SCMP_ACT_ALLOW, false, 1,
+	  { CLONE_FLAGS_AT, SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_VM,
+	    CLONE_THREAD | CLONE_VM } },
+	{ SCMP_SYS(clone3), SCMP_ACT_ERRNO(ENOSYS), false, 0, { 0 } },
+	{ SCMP_SYS(prctl), SCMP_ACT_ALLOW, false, 1,
+	  { 0, SCMP_CMP_EQ, PR_SET_NAME, 0 } },
+	{ SCMP_SYS(prctl), SCMP_ACT_ERRNO(EINVAL), false, 1,
+	  { 0, SCMP_CMP_NE, PR_SET_NAME, 0 } },
+	{ SCMP_SYS(prlimit64), SCMP_ACT_ALLOW, false, 1,
+	  { 2, SCMP_CMP_EQ, 0, 0 } },
+	{ SCMP_SYS(ioctl), SCMP_ACT_ALLOW, false, 1,
+	  { 1, SCMP_CMP_EQ, FIONREAD, 0 } },
+	{ SCMP_SYS(ioctl), SCMP_ACT_ERRNO(ENOTTY), false, 1,
+	  { 1, SCMP_CMP_NE, FIONREAD, 0 } },
+	{ SCMP_SYS(socket), SCMP_ACT_ALLOW, true, 1,
+	  { 0, SCMP_CMP_EQ, AF_INET, 0 } },
+	{ SCMP_SYS(socket), SCMP_ACT_ALLOW, true, 1,
+	  { 0, SCMP_CMP_EQ, AF_INET6, 0 } },
+	{ SCMP_SYS(socket), SCMP_ACT_ALLOW, true, 1,
+	  { 0, SCMP_CMP_EQ, AF_NETLINK, 0 } },
+	{ SCMP_SYS(socket), SCMP_ACT_ERRNO(EAFNOSUPPORT), true, 1,
+	  { 0, SCMP_CMP_EQ, AF_UNIX, 0 } },
+};
+
 static int allow_some(scmp_filter_ctx filter, bool network)
 {
-	const unsigned long thread = CLONE_THREAD | CLONE_VM;
-	static const int domains[] = { AF_INET, AF_INET6, AF_NETLINK };
-	int status;
+	int status = 0;
 
-	status = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				  SCMP_CMP(CLONE_FLAGS_AT, SCMP_CMP_MASKED_EQ,
-					   thread, thread));
-	if (!status)
-		status = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS),
-					  SCMP_SYS(clone3), 0);
-	if (!status)
-		status = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
-					  SCMP_SYS(prctl), 1,
-					  SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
-	if (!status)
-		status = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL),
-					  SCMP_SYS(prctl), 1,
-					  SCMP_A0(SCMP_CMP_NE, PR_SET_NAME));
-	if (!status)
-		status = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
-					  SCMP_SYS(prlimit64), 1,
-					  SCMP_A2(SCMP_CMP_EQ, 0));
-	if (!status)
-		status = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
-					  SCMP_SYS(ioctl), 1,
-					  SCMP_A1(SCMP_CMP_EQ, FIONREAD));
-	if (!status)
-		status = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOTTY),
-					  SCMP_SYS(ioctl), 1,
-					  SCMP_A1(SCMP_CMP_NE, FIONREAD));
-	for (size_t i = 0; network && !status && i < 3; i++)
-		status = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
-					  SCMP_SYS(socket), 1,
-					  SCMP_A0(SCMP_CMP_EQ,
-						  (scmp_datum_t)domains[i]));
-	if (!status && network)
-		status = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT),
-					  SCMP_SYS(socket), 1,
-					  SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		const struct rule *rule = &rules[i];
+
+		if (rule->call >= 0 && (network || !rule->network) && !status)
+			status = seccomp_rule_add_array(filter, rule->action,
+							rule->call, rule->n,
+							&rule->when);
+	}
 	return status;
 }
 

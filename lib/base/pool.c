@@ -117,7 +117,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* A thread inherits the mask of signals from its maker. */
+/* A thread inherits the mask of signals from its maker. A call that a filter
+ * stops is told by a signal to who made it. */
 static bool start_thread(struct bfs_pool *pool)
 {
 	pthread_attr_t attr;
@@ -129,6 +130,7 @@ static bool start_thread(struct bfs_pool *pool)
 		return false;
 	(void)pthread_attr_setstacksize(&attr, STACK_LEN);
 	sigfillset(&all);
+	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	failed = pthread_create(&pool->threads[pool->n_threads], &attr, work,
 				pool);

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who serves a mount is confined, and its keeper outlives it."""
+import ctypes
+import errno
+import os
+import signal
+import struct
+
+import harness
+import samples
+from harness import Mount, equal, run, wait_until
+
+DATA = samples.noise(100000)
+STRAY = os.environ.get("MOUNT_STRAY", "")
+DIED = 4
+
+
+def make_source(work):
+    source = work + "/source"
+    os.mkdir(source)
+    harness.write(source + "/a.b2frame", samples.frame(DATA, 20000))
+    harness.write(source + "/plain", b"plain")
+    return source
+
+
+def needs_sandbox():
+    if harness.SANITIZED:
+        raise harness.Skip("sanitizers make calls of their own")
+    told = run("--version").stdout
+    if "Landlock" not in told or "no Landlock" in told or \
+            "not in this build" in told.split("codecs:")[0]:
+        raise harness.Skip("kernel or build has less: " + told)
+
+
+def config(mount):
+    text = harness.read(mount.path(".bloscfs/config")).decode()
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return {key: value.strip() for key, _, value in
+                (line.partition(":") for line in file)}
+
+
+def it_is_in_force_and_told(work):
+    needs_sandbox()
+    source = make_source(work)
+    for option in ((), ("--sandbox=require",), ("-o", "sandbox=on")):
+        with Mount(work, source, *option) as mount:
+            told = config(mount)
+            equal(told["sandbox"], "require" if "require" in str(option)
+                  else "on")
+            for word in ("Landlock", "seccomp", "no new privileges",
+                         "no dumps", "capability"):
+                assert word in told["in_force"], told["in_force"]
+            equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
+            inner = status_of(mount.pid)
+            equal((inner["Seccomp"], inner["NoNewPrivs"]), ("2", "1"))
+            equal(int(inner["CapEff"], 16),
+                  4 if os.geteuid() == 0 else 0, "capabilities")
+            keeper = status_of(mount.process.pid)
+            equal(keeper["Threads"], "1", "the keeper's threads")
+            equal(keeper["Seccomp"], "0")
+
+
+def without_it_there_is_none(work):
+    source = make_source(work)
+    with Mount(work, source, "--sandbox=off") as mount:
+        told = config(mount)
+        equal((told["sandbox"], told["in_force"]), ("off", "none"))
+        equal(status_of(mount.pid)["Seccomp"], "0")
+        equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
+    equal(run("--sandbox=maybe", source, work).returncode, 2)
+
+
+def calls_of_a_decoder_that_was_taken_over_end_it(work):
+    needs_sandbox()
+    source = make_source(work)
+    for call in ("socket", "execve", "ptrace", "unlink"):
+        flag = f"{work}/now-{call}"
+        with Mount(work, source, env={
+                "LD_PRELOAD": STRAY, "STRAY": call,
+                "STRAY_AT": flag}) as mount:
+            equal(harness.read(mount.path("plain")), b"plain")
+            harness.write(flag, b"")
+            try:
+                harness.read(mount.path("a.b2frame/data.bin"))
+            except OSError as error:
+                assert error.errno in (errno.ENOTCONN, errno.ECONNABORTED,
+                                       errno.ENOENT), error
+            else:
+                raise AssertionError("it was read")
+            equal(mount.process.wait(20), DIED, "exit")
+            assert mount.log_lines("its sandbox forbids: " + call), \
+                mount.log()
+            equal(harness.mounted(mount.point), None)
+            assert os.path.exists(flag), "it was removed"
+            assert not os.path.exists(flag + ".done"), "it was executed"
+            mount.process.returncode = 0
+
+
+def when_who_serves_dies_the_keeper_says_so_and_unmounts(work):
+    source = make_source(work)
+    for number in (signal.SIGKILL, signal.SIGSEGV):
+        with Mount(work, source) as mount:
+            harness.read(mount.path("a.b2frame/data.bin"))
+            file = os.open(mount.path("plain"), os.O_RDONLY)
+            os.kill(mount.pid, number)
+            equal(mount.process.wait(20), DIED, "exit")
+            equal(harness.mounted(mount.point), None)
+            assert mount.log_lines(f"killed by signal {int(number)}"), \
+                mount.log()
+            try:
+                os.read(file, 5)
+            except OSError as error:
+                assert error.errno in (errno.ENOTCONN, errno.EIO), error
+            os.close(file)
+            mount.process.returncode = 0
+
+
+def when_the_keeper_dies_who_serves_ends(work):
+    source = make_source(work)
+    with Mount(work, source, "--attr_timeout=0") as mount:
+        server = mount.pid
+        assert server != mount.process.pid, "nobody keeps it"
+        mount.kill()
+        assert wait_until(lambda: not harness.alive(server))
+        equal(run("--unmount", mount.point).returncode, 0)
+
+
+def lacking_landlock():
+    """A filter makes landlock_create_ruleset unknown, as on older kernels."""
+    code = b"".join(struct.pack("<HBBI", *step) for step in (
+        (0x20, 0, 0, 0),
+        (0x15, 0, 1, 444),
+        (0x06, 0, 0, 0x00050000 | errno.ENOSYS),
+        (0x06, 0, 0, 0x7fff0000)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    buffer = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
+    holder = ctypes.create_string_buffer(program)
+    if libc.prctl(38, 1, 0, 0, 0) or \
+            libc.prctl(22, 2, ctypes.byref(holder), 0, 0):
+        os._exit(99)
+
+
+def what_the_kernel_lacks_is_told_or_refused(work):
+    needs_sandbox()
+    if os.geteuid() != 0:
+        raise harness.Skip("fusermount3 gains nothing under the filter")
+    source, point, log = make_source(work), work + "/point", work + "/log"
+    os.mkdir(point)
+    result = run("--sandbox=require", source, point,
+                 preexec_fn=lacking_landlock)
+    equal(result.returncode, 1, result.stderr)
+    equal(result.stderr.count("\n"), 1, result.stderr)
+    assert "the sandbox cannot be had: Landlock" in result.stderr
+    equal(harness.mounted(point), None)
+    result = run(f"--log_file={log}", source, point,
+                 preexec_fn=lacking_landlock)
+    try:
+        equal(result.returncode, 0, result.stderr)
+        assert b"the sandbox is without Landlock" in harness.read(log)
+        told = harness.read(point + "/.bloscfs/config").decode()
+        assert "Landlock" not in told.split("in_force=")[1], told
+        assert "seccomp" in told.split("in_force=")[1], told
+        equal(run("--unmount", point).returncode, 0)
+    finally:
+        harness.end_background(point)
+
+
+def a_source_that_is_no_container_is_refused_from_within(work):
+    """Who serves looks into SOURCE; its words and exit code come out."""
+    source = make_source(work)
+    point = work + "/point"
+    os.mkdir(point)
+    for option in ((), ("-f",)):
+        result = run(*option, source + "/plain", point)
+        equal(result.returncode, 3, result.stderr)
+        equal(result.stderr.count("\n"), 1, result.stderr)
+        assert "is not a container" in result.stderr, result.stderr
+        equal(harness.mounted(point), None)
+
+
+def a_file_that_comes_after_the_mount_is_read(work):
+    """The fence is around the folder, whatever comes into it."""
+    needs_sandbox()
+    source = make_source(work)
+    os.mkdir(source + "/sub")
+    with Mount(work, source, "--attr_timeout=0") as mount:
+        harness.write(source + "/sub/b.b2frame", samples.frame(DATA, 20000))
+        equal(harness.read(mount.path("sub/b.b2frame/data.bin")), DATA)
+    with Mount(work, source + "/a.b2frame", "--attr_timeout=0") as mount:
+        other = samples.noise(5000)
+        harness.write(source + "/new", samples.frame(other, 1000))
+        os.rename(source + "/new", source + "/a.b2frame")
+        equal(harness.read(mount.path("data.bin")), other)
+
+
+if __name__ == "__main__":
+    harness.main([
+        it_is_in_force_and_told,
+        without_it_there_is_none,
+        calls_of_a_decoder_that_was_taken_over_end_it,
+        when_who_serves_dies_the_keeper_says_so_and_unmounts,
+        when_the_keeper_dies_who_serves_ends,
+        what_the_kernel_lacks_is_told_or_refused,
+        a_source_that_is_no_container_is_refused_from_within,
+        a_file_that_comes_after_the_mount_is_read,
+    ])
