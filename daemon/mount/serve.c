@@ -16,6 +16,8 @@
 #include "mount/ready.h"
 #include "ops/reply.h"
 #include "mount/unmount.h"
+#include "ops/interrupts.h"
+#include "ops/threads.h"
 #include "ops/work.h"
 
 #include <errno.h>
@@ -163,7 +165,7 @@ static void *work(void *arg)
 			break;
 		count_request(&buf);
 		fuse_session_process_buf(daemon->session, &buf);
-		work_sweep(daemon);
+		interrupts_sweep(daemon);
 	}
 	fuse_session_exit(daemon->session);
 	free(buf.mem);
@@ -187,7 +189,7 @@ static unsigned count_workers(const struct daemon *daemon)
 static int start_workers(struct serve *serve)
 {
 	unsigned n = count_workers(serve->daemon);
-	int status = work_start(serve->daemon);
+	int status = threads_start(serve->daemon);
 
 	if (status)
 		return status;
@@ -399,7 +401,7 @@ static void wait_for_end(struct serve *serve)
 	struct pollfd fds[] = {
 		{ .fd = serve->ended, .events = POLLIN },
 		{ .fd = serve->signals, .events = POLLIN },
-		{ .fd = work_watch_fd(serve->daemon), .events = POLLIN },
+		{ .fd = interrupts_watch_fd(serve->daemon), .events = POLLIN },
 	};
 	struct use use = { .since = now_seconds() };
 	uint64_t tick = serve->daemon->opts->idle_timeout;
@@ -410,7 +412,7 @@ static void wait_for_end(struct serve *serve)
 	if (tick == 0 || tick > TICK_SECONDS)
 		tick = TICK_SECONDS;
 	for (;;) {
-		n = poll(fds, 3, watching ? WORK_WATCH_MS : asked ? -1 :
+		n = poll(fds, 3, watching ? INTERRUPTS_WATCH_MS : asked ? -1 :
 			 (int)tick * 1000);
 		if (now_seconds() - swept >= TICK_SECONDS) {
 			tree_sweep(&serve->daemon->tree);
@@ -419,7 +421,7 @@ static void wait_for_end(struct serve *serve)
 		if (n == 0 && !watching)
 			look_for_use(serve, &use);
 		if (n == 0 ? watching : n > 0 && fds[2].revents)
-			watching = work_watch(serve->daemon);
+			watching = interrupts_watch(serve->daemon);
 		if (n <= 0)
 			continue;
 		if (fds[0].revents)
@@ -483,7 +485,7 @@ static void close_session(struct serve *serve)
 	char reason[SAID_CAP];
 
 	join_workers(serve);
-	if (!work_stop(daemon, serve->forced ? STUCK_MS : 0))
+	if (!threads_stop(daemon, serve->forced ? STUCK_MS : 0))
 		give_up(serve);
 	/* An aborted connection leaves its mount behind. */
 	if (is_mounted(serve))
