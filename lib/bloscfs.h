@@ -145,6 +145,9 @@ struct bloscfs_options {
 				 * use. Calls wait for memory that is in use. */
 	unsigned threads;	/* 0 = the CPUs this process may use */
 	const char *views;	/* "info,data,..."; NULL = the default */
+	bool drop_behind;	/* give the pages of files that are read back
+				 * to the kernel, behind who reads; those of
+				 * the few last MiB at bloscfs_rest */
 };
 
 /* options may be NULL. May be called before a fork: threads start when first
@@ -219,6 +222,10 @@ enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 	BLOSCFS_MUST_CHECK;
 /* No piece of it may be held, and no call run on it. */
 void bloscfs_close(struct bloscfs_file *file);
+
+/* Nobody reads the file for now: with drop_behind, what is left of what was
+ * read is given back. One or a few system calls. */
+void bloscfs_rest(struct bloscfs_file *file);
 
 /* Whether what is behind is still what was opened (CHANGED if not). Reading
  * asks this by itself. */

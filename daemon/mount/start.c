@@ -91,7 +91,7 @@ static enum exit_code make_library(struct daemon *daemon)
 		.max_memory = opts->max_memory,
 		.threads = opts->threads || !far ? (unsigned)opts->threads :
 						   FAR_THREADS,
-		.views = opts->views,
+		.views = opts->views, .drop_behind = opts->drop_behind,
 	};
 	struct bloscfs_diag why = { .chunk = -1 };
 	enum bloscfs_err err = bloscfs_new(&options, &daemon->fs, &why);

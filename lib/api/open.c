@@ -158,7 +158,7 @@ enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
 
 	if (!fs || !guard || !ret_file)
 		return bfs_api_refuse(diag);
-	inside = (struct bfs_guard){ guard->may, guard->arg };
+	inside = (struct bfs_guard){ guard->may, guard->arg, fs->drop_behind };
 	bfs_turn_begin(&turn, true);
 	do {
 		err = bfs_container_open_guarded(dirfd, &inside,
@@ -229,7 +229,10 @@ enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 	err = open_source(fd, &source, &own);
 	if (err != BFS_OK)
 		return bfs_api_answer(err, &own, diag);
-	err = cut_source(&source, offset, length, &own);
+	if (fs->drop_behind && !bfs_source_drop_behind(source))
+		err = bfs_fail(&own, BFS_ERR_NOMEM, 0, "no memory");
+	if (err == BFS_OK)
+		err = cut_source(&source, offset, length, &own);
 	if (err == BFS_OK)
 		err = bfs_api_open(fs, source, name, ret_file, &own);
 	bfs_source_unref(source);
@@ -263,6 +266,15 @@ void bloscfs_close(struct bloscfs_file *file)
 		return;
 	bfs_nesting_free(file->nesting);
 	bfs_free(file);
+}
+
+void bloscfs_rest(struct bloscfs_file *file)
+{
+	struct bfs_source *source =
+		file ? file->root->array->container->source : NULL;
+
+	if (source)
+		bfs_source_rest(source);
 }
 
 void bloscfs_remember(struct bloscfs_file *file)

@@ -19,6 +19,7 @@
 struct bloscfs {
 	struct bfs_engine *engine;
 	uint32_t views;
+	bool drop_behind;
 	/* For budget.c. */
 	struct bloscfs *next;		/* among those that live */
 	uint64_t max_memory;		/* 0: no limit */
