@@ -19,6 +19,7 @@
 #include "ops/interrupts.h"
 #include "ops/threads.h"
 #include "ops/work.h"
+#include "tree/far.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -392,6 +393,9 @@ static bool take_signal(struct serve *serve, bool *asked)
 	}
 	ready_tell_end();
 	take_down(serve);
+	/* Who reads from a server that hangs would hold us up. */
+	if (serve->daemon->src.far)
+		shelf_hurry(far_shelf(serve->daemon->src.far));
 	*asked = true;
 	return false;
 }

@@ -32,6 +32,14 @@ static void refuse(struct exchange *x, enum outcome outcome,
 		 REMOTE_WHY_CAP - 1, why);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* The value of a header called name, without blanks; NULL: it is another. */
 static const char *value_of(const char *line, size_t len, const char *name,
 			    size_t *ret_len)
@@ -118,6 +126,15 @@ static void begin_answer(struct exchange *x)
 	r->retry_ms = 0;
 }
 
+/* Whether an answer leads elsewhere, where a connection may take its time. */
+static bool is_sent_on(const struct exchange *x)
+{
+	long status = 0;
+
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status / 100 == 3;
+}
+
 static size_t take_header(char *line, size_t size, size_t n, void *arg)
 {
 	struct exchange *x = arg;
@@ -125,6 +142,7 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	size_t len = size * n, value_len;
 	const char *value;
 
+	x->heard_ms = now_ms();
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
 		begin_answer(x);
 		x->status = 1;
@@ -152,6 +170,8 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	} else if ((value = value_of(line, len, "retry-after",
 				     &value_len))) {
 		take_retry(r, value, value_len);
+	} else if (len <= 2 && is_sent_on(x)) {
+		x->heard_ms = 0;
 	}
 	return len;
 }
@@ -190,6 +210,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 	struct exchange *x = arg;
 	size_t len = size * n;
 
+	x->heard_ms = now_ms();
 	if (!x->checked) {
 		if (!is_as_asked(x))
 			return CURL_WRITEFUNC_ERROR;
@@ -399,6 +420,16 @@ bool exchange_begin(struct exchange *x,
 	       !curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
 }
 
+/* libcurl looks at the mean of some seconds, in which a pause hides behind what
+ * came fast before it. */
+bool exchange_is_silent(const struct exchange *x, uint64_t silence_ms,
+			bool hurry)
+{
+	int64_t since = x->heard_ms || !hurry ? x->heard_ms : x->begin_ms;
+
+	return x->easy && since && now_ms() - since > (int64_t)silence_ms;
+}
+
 /* Of an answer that came whole. */
 static void judge_status(struct exchange *x)
 {
@@ -452,6 +483,11 @@ static void judge_code(struct exchange *x, CURLcode code)
 	else if (code == CURLE_UNSUPPORTED_PROTOCOL && x->status)
 		refuse(x, REMOTE_REFUSED, "it is sent on to another protocol, "
 		       "which is not followed");
+	else if (code == CURLE_OPERATION_TIMEDOUT && x->heard_ms)
+		refuse(x, REMOTE_BUSY, "the server fell silent in the midst "
+		       "of its answer");
+	else if (code == CURLE_OPERATION_TIMEDOUT)
+		refuse(x, REMOTE_BUSY, "there is no answer in time");
 	else if (code == CURLE_UNSUPPORTED_PROTOCOL)
 		/* libcurl's word for an answer without headers. */
 		refuse(x, REMOTE_REFUSED, "what answers does not speak HTTP");
@@ -466,7 +502,6 @@ static void judge_code(struct exchange *x, CURLcode code)
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 {
 	struct response *r = x->response;
-	struct timespec now;
 
 	/* What the callbacks refused stays refused. */
 	if (cancelled)
@@ -480,9 +515,7 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 	}
 	if (r->outcome != REMOTE_OK)
 		r->len = 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	r->took_ms = (uint64_t)((int64_t)now.tv_sec * 1000 +
-				now.tv_nsec / 1000000 - x->begin_ms);
+	r->took_ms = (uint64_t)(now_ms() - x->begin_ms);
 	curl_easy_cleanup(x->easy);
 	curl_slist_free_all(x->headers);
 	x->easy = NULL;

@@ -19,6 +19,7 @@ struct exchange {
 	CURL *easy;		/* from begin to end */
 	struct curl_slist *headers;
 	uint64_t skipped;	/* bytes of an answer that tells an error */
+	int64_t heard_ms;	/* when bytes came last; 0: none yet */
 	long status;		/* of HTTP, while headers come */
 	bool ranged;		/* Content-Range was there and holds */
 	bool coded;		/* Content-Encoding is not identity */
@@ -29,6 +30,10 @@ struct exchange {
 /* False on no memory. */
 bool exchange_begin(struct exchange *x,
 		    const struct transport_options *options);
+/* Whether an answer that began has paused for longer than silence_ms; hurry:
+ * or one that has not begun. */
+bool exchange_is_silent(const struct exchange *x, uint64_t silence_ms,
+			bool hurry);
 /* Fills the response from libcurl's verdict. */
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled);
 

@@ -116,6 +116,12 @@ void shelf_rest(struct shelf *shelf)
 	transport_rest(shelf->remote.transport);
 }
 
+void shelf_hurry(struct shelf *shelf)
+{
+	atomic_store(&shelf->remote.hurry, true);
+	transport_hurry(shelf->remote.transport);
+}
+
 void shelf_set_fresh(struct shelf *shelf, double seconds)
 {
 	shelf->remote.fresh_ms = (uint64_t)(seconds * 1000);

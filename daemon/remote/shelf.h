@@ -45,6 +45,8 @@ int shelf_open(const char *source, const struct shelf_options *options,
 void shelf_close(struct shelf *shelf);
 /* Before a fork: threads and connections are made anew after it. */
 void shelf_rest(struct shelf *shelf);
+/* The mount is to end: no server is waited for any more, or not for long. */
+void shelf_hurry(struct shelf *shelf);
 /* How long an answer is believed. Before the mount serves. */
 void shelf_set_fresh(struct shelf *shelf, double seconds);
 /* The one object's name as a file's; NULL: it is a tree. */

@@ -15,32 +15,10 @@ import harness
 import programs
 import samples
 from harness import DATA, Mount, equal, fails_with, read, wait_until
-from objects import Server
+from objects import Server, s3
 
 LARGE = 16 << 20  # is not read whole
 SMALL = "good-frame-metalayers.b2frame"
-# Nothing of the one who runs the tests.
-for variable in list(os.environ):
-    if variable.startswith("AWS_") or variable.endswith("_proxy"):
-        del os.environ[variable]
-os.environ["HOME"] = "/nonexistent"
-
-
-def s3(server, **more):
-    """Where S3's own variables point; put back behind it."""
-    wanted = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-              "AWS_SECRET_ACCESS_KEY": "swordfish-secret",
-              "AWS_ENDPOINT_URL": server.url, **more}
-
-    @contextlib.contextmanager
-    def scope():
-        os.environ.update(wanted)
-        try:
-            yield
-        finally:
-            for name in wanted:
-                del os.environ[name]
-    return scope()
 
 
 def made(work, name="data", mib=4):
