@@ -108,8 +108,10 @@ static enum exit_code make_library(struct daemon *daemon)
 static enum exit_code open_far(struct daemon *daemon, const char *source)
 {
 	const struct opts *opts = daemon->opts;
+	char error[512], why[REMOTE_WHY_CAP];
+	const struct shelf *shelf;
 	const char *name;
-	char error[512];
+	int status;
 
 	if (opts->keep || opts->offset || opts->length)
 		return fail(EXIT_USAGE, "keep, offset and length are for "
@@ -117,7 +119,13 @@ static enum exit_code open_far(struct daemon *daemon, const char *source)
 	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
 		return fail(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;
-	name = shelf_single(far_shelf(daemon->src.far));
+	shelf = far_shelf(daemon->src.far);
+	status = shelf_probe(far_shelf(daemon->src.far), why);
+	if (status)
+		return fail(EXIT_SOURCE, "cannot read '%s': %s; %s",
+			    daemon->source, *why ? why : strerror(-status),
+			    shelf_advice(shelf, status));
+	name = shelf_single(shelf);
 	if (!name)
 		return EXIT_OK;
 	daemon->src.file = strdup(name);
@@ -304,7 +312,7 @@ static enum exit_code prepare(struct daemon *daemon)
 	if (!code)
 		code = open_source(daemon, opts->words[0]);
 	if (!code)
-		code = open_root(daemon, max_idle, opts->words[0]);
+		code = open_root(daemon, max_idle, daemon->source);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
 	daemon->tree.fs = daemon->fs;
@@ -450,14 +458,21 @@ enum exit_code start_mount(const struct opts *opts)
 {
 	struct daemon daemon = { .opts = opts, .src.root_fd = -1,
 				 .started = time(NULL) };
-	const char *source = opts->words[0];
+	char *given = opts->words[0], *query = given + strcspn(given, "?");
+	const char *source = given;
 	char *real = NULL;
-	enum exit_code code = prepare(&daemon);
+	enum exit_code code;
 
-	if (!code && daemon.src.far) {
-		/* What may follow is a secret that lets its bearer in. */
-		real = strndup(source, strcspn(source, "?"));
+	/* What may follow an address is a secret that lets its bearer in. */
+	if (far_is(opts, given)) {
+		real = strndup(given, (size_t)(query - given));
 		source = real ? real : "";
+	}
+	daemon.source = source;
+	code = prepare(&daemon);
+	if (!code && daemon.src.far) {
+		/* The table of processes shows what argv holds. */
+		explicit_bzero(query, strlen(query));
 		/* What was opened until now is no part of the child. */
 		far_rest(daemon.src.far);
 	} else if (!code && source[0] != '/') {

@@ -44,6 +44,7 @@ int remote_errno(const struct response *r, bool opened)
 	case REMOTE_BEYOND:
 		return -ESTALE;
 	case REMOTE_DENIED:
+	case REMOTE_EXPIRED:
 		return -EACCES;
 	case REMOTE_STOPPED:
 		return -EINTR;

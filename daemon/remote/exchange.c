@@ -8,6 +8,8 @@
  */
 #include "remote/exchange.h"
 
+#include "remote/judge.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -23,14 +25,6 @@
 #define MOST_ERROR_TEXT (64 << 10)
 #define MOST_RETRY_MS 60000
 #define SLOWEST 16384		/* bytes a second over a whole answer */
-
-static void refuse(struct exchange *x, enum outcome outcome,
-		   const char *why)
-{
-	x->response->outcome = outcome;
-	snprintf(x->response->why, sizeof(x->response->why), "%.*s",
-		 REMOTE_WHY_CAP - 1, why);
-}
 
 static int64_t now_ms(void)
 {
@@ -124,6 +118,8 @@ static void begin_answer(struct exchange *x)
 	r->total = UINT64_MAX;
 	r->off = r->len = 0;
 	r->retry_ms = 0;
+	x->skipped = 0;
+	memset(x->text, 0, sizeof(x->text));
 }
 
 /* Whether an answer leads elsewhere, where a connection may take its time. */
@@ -143,6 +139,9 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	const char *value;
 
 	x->heard_ms = now_ms();
+	/* What comes behind a body changes nothing any more. */
+	if (x->checked)
+		return len;
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
 		begin_answer(x);
 		x->status = 1;
@@ -189,20 +188,30 @@ static bool is_as_asked(struct exchange *x)
 		return true;
 	}
 	if (x->status != 206)
-		refuse(x, REMOTE_REFUSED, "the server sends whole files where "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server sends whole files where "
 		       "a range is asked for; bloscfs needs one that serves "
 		       "ranges");
 	else if (x->coded)
-		refuse(x, REMOTE_REFUSED, "the server compresses what it "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server compresses what it "
 		       "sends, although asked not to");
 	else if (!x->ranged)
-		refuse(x, REMOTE_REFUSED, "the server sends another range "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server sends another range "
 		       "than the one asked for");
 	else if (q->if_tag && strcmp(q->if_tag, x->response->tag) != 0)
-		refuse(x, REMOTE_CHANGED, "it is another object by now");
+		judge_refuse(x->response, REMOTE_CHANGED, "it is another object by now");
 	else
 		return true;
 	return false;
+}
+
+/* The beginning of what a server says about an error. */
+static void keep_text(struct exchange *x, const char *bytes, size_t len)
+{
+	size_t left = sizeof(x->text) - 1;
+
+	left -= x->skipped < left ? x->skipped : left;
+	memcpy(x->text + sizeof(x->text) - 1 - left, bytes,
+	       len < left ? len : left);
 }
 
 static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
@@ -217,12 +226,13 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 		x->checked = true;
 	}
 	if (x->status != 206 && !(x->request->whole && x->status == 200)) {
+		keep_text(x, bytes, len);
 		x->skipped += len;
 		return x->skipped <= MOST_ERROR_TEXT ? len :
 						       CURL_WRITEFUNC_ERROR;
 	}
 	if (len > x->response->len - x->skipped) {
-		refuse(x, REMOTE_REFUSED, "the server sends more than it "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server sends more than it "
 		       "announced");
 		return CURL_WRITEFUNC_ERROR;
 	}
@@ -263,7 +273,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 
 	(void)purpose;
 	if (is_forbidden(&addr->addr)) {
-		refuse(x, REMOTE_REFUSED, "it leads to an address of this "
+		judge_refuse(x->response, REMOTE_REFUSED, "it leads to an address of this "
 		       "machine's own, where nothing is asked for");
 		return CURL_SOCKET_BAD;
 	}
@@ -430,73 +440,16 @@ bool exchange_is_silent(const struct exchange *x, uint64_t silence_ms,
 	return x->easy && since && now_ms() - since > (int64_t)silence_ms;
 }
 
-/* Of an answer that came whole. */
-static void judge_status(struct exchange *x)
+static void judge_connection(struct exchange *x, CURLcode code)
 {
-	struct response *r = x->response;
+	long verdict = 0;
 
-	if (x->request->whole && x->status == 200) {
-		r->len = x->skipped;
-		return;
-	}
-	if (x->status == 206) {
-		if (x->skipped == r->len && x->ranged)
-			r->outcome = REMOTE_OK;
-		else
-			refuse(x, REMOTE_BUSY, "the answer was cut short");
-		return;
-	}
-	snprintf(r->why, sizeof(r->why), "the server says %ld", x->status);
-	switch (x->status) {
-	case 401:
-	case 403:
-		r->outcome = REMOTE_DENIED;
-		break;
-	case 404:
-	case 410:
-		r->outcome = REMOTE_ABSENT;
-		break;
-	case 412:
-		r->outcome = REMOTE_CHANGED;
-		break;
-	case 416:
-		r->outcome = REMOTE_BEYOND;
-		break;
-	case 408:
-	case 425:
-	case 429:
-		r->outcome = REMOTE_BUSY;
-		break;
-	default:
-		r->outcome = x->status >= 500 ? REMOTE_BUSY : REMOTE_REFUSED;
-	}
-}
-
-/* Of a connection that failed. What libcurl says of it may hold names of
- * hosts, but no secret. */
-static void judge_code(struct exchange *x, CURLcode code)
-{
-	const char *why = x->error[0] ? x->error : curl_easy_strerror(code);
-
-	if (code == CURLE_TOO_MANY_REDIRECTS)
-		refuse(x, REMOTE_REFUSED, "it is sent on too often");
-	else if (code == CURLE_UNSUPPORTED_PROTOCOL && x->status)
-		refuse(x, REMOTE_REFUSED, "it is sent on to another protocol, "
-		       "which is not followed");
-	else if (code == CURLE_OPERATION_TIMEDOUT && x->heard_ms)
-		refuse(x, REMOTE_BUSY, "the server fell silent in the midst "
-		       "of its answer");
-	else if (code == CURLE_OPERATION_TIMEDOUT)
-		refuse(x, REMOTE_BUSY, "there is no answer in time");
-	else if (code == CURLE_UNSUPPORTED_PROTOCOL)
-		/* libcurl's word for an answer without headers. */
-		refuse(x, REMOTE_REFUSED, "what answers does not speak HTTP");
-	else if (code == CURLE_PEER_FAILED_VERIFICATION ||
-		 code == CURLE_SSL_CACERT_BADFILE ||
-		 code == CURLE_URL_MALFORMAT || code == CURLE_LOGIN_DENIED)
-		refuse(x, REMOTE_REFUSED, why);
-	else
-		refuse(x, REMOTE_BUSY, why);
+	if (x->easy)
+		curl_easy_getinfo(x->easy, CURLINFO_SSL_VERIFYRESULT,
+				  &verdict);
+	judge_code(x->response, code, &(struct judged){
+		.status = x->status, .began = x->heard_ms != 0,
+		.verdict = verdict, .text = x->error });
 }
 
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
@@ -509,9 +462,12 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 	else if (r->outcome == REMOTE_OK && code == CURLE_OK && x->easy) {
 		/* An answer without a body was never held against it. */
 		if (x->checked || is_as_asked(x))
-			judge_status(x);
+			judge_status(r, &(struct judged){
+				.whole = x->request->whole,
+				.status = x->status, .got = x->skipped,
+				.ranged = x->ranged, .text = x->text });
 	} else if (r->outcome == REMOTE_OK) {
-		judge_code(x, code);
+		judge_connection(x, code);
 	}
 	if (r->outcome != REMOTE_OK)
 		r->len = 0;

@@ -41,6 +41,11 @@ struct lent;
  * sentence in error. */
 int shelf_open(const char *source, const struct shelf_options *options,
 	       struct shelf **ret_shelf, char *error, size_t error_cap);
+/* Asks for what SOURCE names: one object, or the first names below a prefix.
+ * A catalog's servers are asked when somebody looks. */
+int shelf_probe(struct shelf *shelf, char *why);
+/* What a user can do about such a failure. */
+const char *shelf_advice(const struct shelf *shelf, int status);
 /* Nothing taken from it may be left. */
 void shelf_close(struct shelf *shelf);
 /* Before a fork: threads and connections are made anew after it. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A web server of ranges that can do wrong in every way it is told to.
+"""A web server of ranges that can do wrong in every way it is told to, with a
+context of ssl also over TLS.
 
 Server.log has a row for each request: (path, range, status, bytes sent).
 Server.faults is a list of what the next requests meet, one each; None is no
@@ -259,8 +260,12 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     allow_reuse_address = True
     request_queue_size = 128
 
-    def __init__(self):
+    def __init__(self, context=None):
         super().__init__(("127.0.0.1", 0), Handler)
+        if context:
+            # Each connection's own thread shakes hands.
+            self.socket = context.wrap_socket(
+                self.socket, server_side=True, do_handshake_on_connect=False)
         self.lock = threading.Lock()
         self.objects, self.log, self.asked = {}, [], []
         self.faults, self.always, self.latency = [], None, 0
@@ -268,7 +273,8 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.fault_headers, self.page = {}, 1000
         self.at_once = self.most_at_once = 0
         self.hung = threading.Event()
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = ("https" if context else "http") + \
+            f"://127.0.0.1:{self.server_address[1]}"
         self.thread = threading.Thread(target=self.serve_forever,
                                        kwargs={"poll_interval": 0.05})
         self.thread.start()
