@@ -145,6 +145,9 @@ struct bloscfs_options {
 				 * use. Calls wait for memory that is in use. */
 	unsigned threads;	/* 0 = the CPUs this process may use */
 	const char *views;	/* "info,data,..."; NULL = the default */
+	bool drop_behind;	/* give the pages of files that are read back
+				 * to the kernel, behind who reads; those of
+				 * the few last MiB at bloscfs_rest */
 };
 
 /* options may be NULL. May be called before a fork: threads start when first
@@ -220,6 +223,10 @@ enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 /* No piece of it may be held, and no call run on it. */
 void bloscfs_close(struct bloscfs_file *file);
 
+/* Nobody reads the file for now: with drop_behind, what is left of what was
+ * read is given back. One or a few system calls. */
+void bloscfs_rest(struct bloscfs_file *file);
+
 /* Whether what is behind is still what was opened (CHANGED if not). Reading
  * asks this by itself. */
 enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
@@ -282,6 +289,48 @@ enum bloscfs_err bloscfs_probe_source(const struct bloscfs_source *source,
 enum bloscfs_err bloscfs_open_source(struct bloscfs *fs,
 				     const struct bloscfs_source *source,
 				     const char *name,
+				     struct bloscfs_file **ret_file,
+				     struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+
+/* ---- folders of the caller's own ------------------------------------- */
+
+enum bloscfs_there {
+	BLOSCFS_NOTHING,
+	BLOSCFS_A_FILE,
+	BLOSCFS_A_FOLDER,
+};
+
+/* A folder of the caller's own, which is one container of many files: a prefix
+ * in a store that holds a sparse frame or a column of bcolz. What
+ * struct bloscfs_source says of calls and errors holds here, too. Paths are
+ * relative to it, as in "data/__0.blp", and hold no "." or "..". */
+struct bloscfs_folder {
+	size_t size;			/* sizeof(struct bloscfs_folder) */
+	void *arg;			/* of all calls; the caller's own */
+	/* What lies there (NOTHING before), and a file's length in bytes.
+	 * Asked of many files when a container is opened. */
+	enum bloscfs_err (*find)(void *arg, const char *path,
+				 enum bloscfs_there *ret_there,
+				 uint64_t *ret_length,
+				 struct bloscfs_diag *why);
+	/* Fills a source (zeroed before), which is closed by its close; where
+	 * nothing is there it stays zeroed, and OK is returned. */
+	enum bloscfs_err (*open)(void *arg, const char *path,
+				 struct bloscfs_source *ret_source,
+				 struct bloscfs_diag *why);
+	/* Nothing is called any more. Once, when the container is closed; not
+	 * where opening failed. May be NULL. */
+	void (*close)(void *arg);
+};
+
+/* bloscfs_probe_dir and bloscfs_open_dir of such a folder, which is copied. */
+enum bloscfs_err bloscfs_probe_folder(const struct bloscfs_folder *folder,
+				      const char **ret_format,
+				      struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+enum bloscfs_err bloscfs_open_folder(struct bloscfs *fs,
+				     const struct bloscfs_folder *folder,
 				     struct bloscfs_file **ret_file,
 				     struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;

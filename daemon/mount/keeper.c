@@ -81,6 +81,7 @@ static bool detach(const struct keeper *keeper, bool lazy)
 static void take_down(struct keeper *keeper)
 {
 	keeper->asked = true;
+	line_send(keeper->line, LINE_HURRY, NULL, -1);
 	if (!detach(keeper, true))
 		line_send(keeper->line, LINE_END, NULL, -1);
 }
@@ -151,10 +152,12 @@ static void hear_line(struct keeper *keeper)
 		keeper->breach = atoi(message.text);
 		break;
 	case LINE_READY:
+	case LINE_WATCHED:
 	case LINE_DEVICE:
 	case LINE_MOUNTED:
 	case LINE_STATS:
 	case LINE_NEW_LOG:
+	case LINE_HURRY:
 	case LINE_END:
 	case LINE_FORCE:
 		break;
@@ -353,16 +356,21 @@ static bool hand_over(struct keeper *keeper)
 	struct daemon *daemon = keeper->daemon;
 	struct fuse_session *session = session_new(daemon);
 	char name[UNMOUNT_THREAD_NAME_CAP];
+	int watched;
 
 	if (!session)
 		return false;
-	if (session_mount(session, daemon->mountpoint)) {
+	if (session_mount(session, daemon->mountpoint, &watched)) {
 		fuse_session_destroy(session);
 		return false;
 	}
 	know_mount(keeper);
 	unmount_thread_name(name, keeper->major, keeper->minor);
 	line_send(keeper->line, LINE_DEVICE, name, fuse_session_fd(session));
+	/* It closes with the server's last descriptors, behind the device: so
+	 * fusermount3 finds a mount that is dead, and not one that is dying. */
+	if (daemon->opts->auto_unmount && watched >= 0)
+		line_send(keeper->line, LINE_WATCHED, NULL, watched);
 	session_leave(session);
 	return true;
 }

@@ -21,10 +21,12 @@ enum line_word {
 	LINE_IDLE = 'i',	/* nobody used the mount for so long */
 	LINE_BREACH = 'b',	/* number of a system call */
 	/* To the server. */
+	LINE_WATCHED = 'w',	/* what is to stay open until the end */
 	LINE_DEVICE = 'd',	/* the device, its threads' name */
 	LINE_MOUNTED = 'm',	/* it answers, and who waited was told */
 	LINE_STATS = 's',	/* to be logged */
 	LINE_NEW_LOG = 'n',	/* the log, opened anew */
+	LINE_HURRY = 'h',	/* the mount is being taken away */
 	LINE_END = 'e',		/* the mount cannot be taken away */
 	LINE_FORCE = 'f',	/* without waiting for what is stuck */
 };

@@ -71,9 +71,30 @@ static void heed_store(struct daemon *daemon, const char *source)
 			"take", log_quote(quoted, sizeof(quoted), source));
 }
 
+/* The first that a server is asked. */
+static enum exit_code ask_server(struct daemon *daemon)
+{
+	struct shelf *shelf = far_shelf(daemon->src.far);
+	char why[REMOTE_WHY_CAP];
+	int status = shelf_probe(shelf, why);
+	const char *name;
+
+	if (status)
+		return say_failed(EXIT_SOURCE, "cannot read '%s': %s; %s",
+				  daemon->source,
+				  *why ? why : strerror(-status),
+				  shelf_advice(shelf, status));
+	name = shelf_single(shelf);
+	if (!name)
+		return EXIT_OK;
+	daemon->src.file = strdup(name);
+	return daemon->src.file ? EXIT_OK :
+	       say_failed(EXIT_FAILED, "no memory to start; free some");
+}
+
 static enum exit_code open_what_it_is(struct daemon *daemon)
 {
-	const char *source = daemon->opts->words[0];
+	const char *source = daemon->source;
 	enum src_kind kind = SRC_CONTAINER;
 	struct src_stat st;
 	int status = 0;
@@ -97,8 +118,12 @@ static enum exit_code open_what_it_is(struct daemon *daemon)
 
 enum exit_code root_open(struct daemon *daemon)
 {
-	enum exit_code code = open_what_it_is(daemon);
+	enum exit_code code = EXIT_OK;
 
+	if (daemon->src.far)
+		code = ask_server(daemon);
+	if (!code)
+		code = open_what_it_is(daemon);
 	daemon->tree.fs = daemon->fs;
 	return code;
 }

@@ -18,7 +18,10 @@
 #include "ops/control.h"
 #include "ops/handle.h"
 #include "ops/reply.h"
+#include "ops/interrupts.h"
+#include "ops/threads.h"
 #include "ops/work.h"
+#include "tree/far.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,7 +115,7 @@ static void *work(void *arg)
 			break;
 		count_request(&buf);
 		fuse_session_process_buf(daemon->session, &buf);
-		work_sweep(daemon);
+		interrupts_sweep(daemon);
 	}
 	fuse_session_exit(daemon->session);
 	free(buf.mem);
@@ -136,7 +139,7 @@ static unsigned count_workers(const struct daemon *daemon)
 static int start_workers(struct serve *serve)
 {
 	unsigned n = count_workers(serve->daemon);
-	int status = work_start(serve->daemon);
+	int status = threads_start(serve->daemon);
 
 	if (status)
 		return status;
@@ -259,6 +262,11 @@ static bool hear_keeper(struct serve *serve)
 		log_use_fd(message.fd);
 		log_msg(LEVEL_INFO, "the log goes on");
 		break;
+	case LINE_HURRY:
+		/* Who reads from a server that hangs would hold us up. */
+		if (serve->daemon->src.far)
+			shelf_hurry(far_shelf(serve->daemon->src.far));
+		break;
 	case LINE_FORCE:
 		serve->forced = true;
 		end_workers(serve);
@@ -270,6 +278,7 @@ static bool hear_keeper(struct serve *serve)
 	case LINE_LOG:
 	case LINE_IDLE:
 	case LINE_BREACH:
+	case LINE_WATCHED:	/* stays open */
 	case LINE_DEVICE:
 		break;
 	}
@@ -281,7 +290,7 @@ static void wait_for_end(struct serve *serve)
 	struct pollfd fds[] = {
 		{ .fd = serve->ended, .events = POLLIN },
 		{ .fd = serve->line, .events = POLLIN },
-		{ .fd = work_watch_fd(serve->daemon), .events = POLLIN },
+		{ .fd = interrupts_watch_fd(serve->daemon), .events = POLLIN },
 	};
 	struct use use = { .since = now_seconds() };
 	uint64_t tick = serve->daemon->opts->idle_timeout;
@@ -292,7 +301,8 @@ static void wait_for_end(struct serve *serve)
 	if (tick == 0 || tick > TICK_SECONDS)
 		tick = TICK_SECONDS;
 	for (;;) {
-		n = poll(fds, 3, watching ? WORK_WATCH_MS : (int)tick * 1000);
+		n = poll(fds, 3, watching ? INTERRUPTS_WATCH_MS :
+			 (int)tick * 1000);
 		if (now_seconds() - swept >= TICK_SECONDS) {
 			tree_sweep(&serve->daemon->tree);
 			swept = now_seconds();
@@ -300,7 +310,7 @@ static void wait_for_end(struct serve *serve)
 		if (n == 0 && !watching)
 			look_for_use(serve, &use);
 		if (n == 0 ? watching : n > 0 && fds[2].revents)
-			watching = work_watch(serve->daemon);
+			watching = interrupts_watch(serve->daemon);
 		if (n <= 0)
 			continue;
 		if (fds[0].revents || (fds[1].revents && hear_keeper(serve)))
@@ -313,7 +323,7 @@ static void close_session(struct serve *serve)
 	struct daemon *daemon = serve->daemon;
 
 	join_workers(serve);
-	if (!work_stop(daemon, serve->forced ? STUCK_MS : 0))
+	if (!threads_stop(daemon, serve->forced ? STUCK_MS : 0))
 		give_up();
 	fuse_session_unmount(daemon->session);
 	fuse_session_destroy(daemon->session);

@@ -8,8 +8,10 @@
 #include "mount/mount.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SAID_CAP 512
@@ -77,8 +79,20 @@ struct fuse_session *session_new(struct daemon *daemon)
 	return session;
 }
 
+/* Sockets among the lower descriptors, one bit each. */
+static void find_sockets(uint64_t *ret_sockets)
+{
+	struct stat st;
+
+	*ret_sockets = 0;
+	for (int fd = 0; fd < 64; fd++) {
+		if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
+			*ret_sockets |= UINT64_C(1) << fd;
+	}
+}
+
 /* What fusermount3 writes to stderr belongs into our sentence. */
-int session_mount(struct fuse_session *session, const char *mountpoint)
+static int mount_quietly(struct fuse_session *session, const char *mountpoint)
 {
 	int ends[2], saved, status;
 	ssize_t len;
@@ -110,6 +124,21 @@ int session_serve(struct fuse_session *session, int device)
 
 	snprintf(name, sizeof(name), "/dev/fd/%d", device);
 	return fuse_session_mount(session, name);
+}
+
+/* libfuse keeps the socket open and tells nobody. */
+int session_mount(struct fuse_session *session, const char *mountpoint,
+		  int *ret_watched)
+{
+	uint64_t before, after;
+	int status;
+
+	find_sockets(&before);
+	status = mount_quietly(session, mountpoint);
+	find_sockets(&after);
+	after &= ~before;
+	*ret_watched = after ? __builtin_ctzll(after) : -1;
+	return status;
 }
 
 /* libfuse would unmount whatever is on the mount point, unless it finds its

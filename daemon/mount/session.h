@@ -10,8 +10,10 @@
 
 /* NULL: session_said() tells why not. */
 struct fuse_session *session_new(struct daemon *daemon);
-/* 0 or -1, as session_said() tells. */
-int session_mount(struct fuse_session *session, const char *mountpoint);
+/* 0 or -1, as session_said() tells. *ret_watched, for auto_unmount: a socket of
+ * libfuse's, at whose end fusermount3 unmounts; else -1. */
+int session_mount(struct fuse_session *session, const char *mountpoint,
+		  int *ret_watched);
 /* Serves an opened device, which it takes; 0 or -1. */
 int session_serve(struct fuse_session *session, int device);
 /* Frees the keeper's, whose device goes on elsewhere; unmounts nothing. */

@@ -76,7 +76,7 @@ static enum exit_code make_library(struct daemon *daemon)
 		.max_memory = opts->max_memory,
 		.threads = opts->threads || !far ? (unsigned)opts->threads :
 						   FAR_THREADS,
-		.views = opts->views,
+		.views = opts->views, .drop_behind = opts->drop_behind,
 	};
 	struct bloscfs_diag why = { .chunk = -1 };
 	enum bloscfs_err err = bloscfs_new(&options, &daemon->fs, &why);
@@ -93,21 +93,15 @@ static enum exit_code make_library(struct daemon *daemon)
 static enum exit_code open_far(struct daemon *daemon, const char *source)
 {
 	const struct opts *opts = daemon->opts;
-	const char *name;
 	char error[512];
 
 	if (opts->keep || opts->offset || opts->length)
-		return say_failed(EXIT_USAGE, "keep, offset and length are for "
-			    "files of this machine; leave them out");
+		return say_failed(EXIT_USAGE, "keep, offset and length are "
+				  "for files of this machine; leave them out");
 	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
 		return say_failed(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;
-	name = shelf_single(far_shelf(daemon->src.far));
-	if (!name)
-		return EXIT_OK;
-	daemon->src.file = strdup(name);
-	return daemon->src.file ? EXIT_OK :
-	       say_failed(EXIT_FAILED, "no memory to start; free some");
+	return EXIT_OK;
 }
 
 static enum exit_code open_source(struct daemon *daemon, const char *source)
@@ -350,14 +344,21 @@ enum exit_code start_mount(const struct opts *opts)
 {
 	struct daemon daemon = { .opts = opts, .src.root_fd = -1,
 				 .started = time(NULL) };
-	const char *source = opts->words[0];
+	char *given = opts->words[0], *query = given + strcspn(given, "?");
+	const char *source = given;
 	char *real = NULL;
-	enum exit_code code = prepare(&daemon);
+	enum exit_code code;
 
-	if (!code && daemon.src.far) {
-		/* What may follow is a secret that lets its bearer in. */
-		real = strndup(source, strcspn(source, "?"));
+	/* What may follow an address is a secret that lets its bearer in. */
+	if (far_is(opts, given)) {
+		real = strndup(given, (size_t)(query - given));
 		source = real ? real : "";
+	}
+	daemon.source = source;
+	code = prepare(&daemon);
+	if (!code && daemon.src.far) {
+		/* The table of processes shows what argv holds. */
+		explicit_bzero(query, strlen(query));
 		/* What was opened until now is no part of the child. */
 		far_rest(daemon.src.far);
 	} else if (!code && source[0] != '/') {

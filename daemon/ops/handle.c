@@ -59,8 +59,11 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 	if (handle->next)
 		handle->next->at = handle->at;
 	pthread_mutex_unlock(&all.lock);
-	if (handle->container)
+	if (handle->container) {
+		if (daemon->opts->drop_behind)
+			bloscfs_rest(handle->container->file);
 		tree_put_container(&daemon->tree, handle->container);
+	}
 	bloscfs_fd_free(handle->file);
 	shelf_give(handle->lent);
 	handle_close_dir(daemon, handle);

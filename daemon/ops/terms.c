@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define FAR_BACKGROUND 1024
+
 /* Where the kernel judges by modes it is to judge by lists of rights as well;
  * where it cannot, or may not ask for them, modes say less. */
 static void ask_for_lists(struct daemon *daemon, struct fuse_conn_info *conn)
@@ -43,4 +45,9 @@ void terms_agree(void *userdata, struct fuse_conn_info *conn)
 	if (daemon->opts->immutable)
 		conn->want |= conn->capable & FUSE_CAP_CACHE_SYMLINKS;
 	conn->max_write = MAX_REQUEST;
+	/* Reads ahead count as such. A server that hangs has as many of them as
+	 * there are readers of its files, and the kernel would send no others
+	 * before these end. */
+	if (daemon->src.far && !conn->max_background)
+		conn->max_background = FAR_BACKGROUND;
 }

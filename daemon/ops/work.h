@@ -21,26 +21,11 @@
 #include "log/workcounts.h"
 #include "ops/task.h"
 
-/* 0 or -errno. The slow threads start here: after the daemon has forked. */
-int work_start(struct daemon *daemon);
-/* Cancels and answers what is left and ends the threads. False where one does
- * not end in wait_ms, unless that is 0. */
-bool work_stop(struct daemon *daemon, unsigned wait_ms);
-
 /* What each worker needs: 0 or -ENOMEM. */
 int work_thread_init(struct daemon *daemon);
 void work_thread_release(void);
 /* Sees to it that the request is answered, now or later. */
 void work_do(struct daemon *daemon, struct task *task);
-/* Answers those that were interrupted while they waited. After each request
- * that a worker took. */
-void work_sweep(struct daemon *daemon);
-/* The kernel sends read-ahead for nobody in particular, and tells of no
- * interrupt: ends what was asked for by threads that are gone. True: to be
- * called again in WORK_WATCH_MS; else when the descriptor is readable. */
-bool work_watch(struct daemon *daemon);
-int work_watch_fd(const struct daemon *daemon);
-#define WORK_WATCH_MS 500
 
 void work_count(const struct daemon *daemon, struct work_counts *ret_counts);
 

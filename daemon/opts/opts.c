@@ -40,6 +40,8 @@ const struct opt opts_table[] = {
 	  "leave containers as they are; directories are NAME.d" },
 	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
 	  "the kernel's read-ahead, if root (128K)" },
+	{ "drop_behind", NULL, OPT_FLAG, AT(drop_behind),
+	  "keep no pages of what was read of SOURCE" },
 	{ "offset", "SIZE", OPT_SIZE, AT(offset),
 	  "where the container starts in SOURCE (0)" },
 	{ "length", "SIZE", OPT_SIZE, AT(length),

@@ -49,6 +49,7 @@ struct opts {
 	double attr_timeout;	/* seconds; negative: the default */
 	bool immutable;
 	bool noxattr;
+	bool drop_behind;	/* as in bloscfs_options */
 	uint64_t offset, length;
 
 	enum log_level log_level;

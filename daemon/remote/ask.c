@@ -11,6 +11,7 @@
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 5000
 #define SLICE_MS 50
+#define STALE_MS 1000
 
 int64_t remote_now_ms(void)
 {
@@ -43,6 +44,7 @@ int remote_errno(const struct response *r, bool opened)
 	case REMOTE_BEYOND:
 		return -ESTALE;
 	case REMOTE_DENIED:
+	case REMOTE_EXPIRED:
 		return -EACCES;
 	case REMOTE_STOPPED:
 		return -EINTR;
@@ -72,7 +74,7 @@ static bool sleep_for(struct remote *remote, uint64_t ms)
 	int64_t end = remote_now_ms() + (int64_t)ms;
 
 	while (remote_now_ms() < end) {
-		if (remote_stopped(remote))
+		if (remote_stopped(remote) || atomic_load(&remote->hurry))
 			return false;
 		nanosleep(&slice, NULL);
 	}
@@ -106,12 +108,14 @@ void remote_ask(struct remote *remote, const struct request *request,
 		if (r->outcome != REMOTE_BUSY)
 			return;
 		pause = pause_before(i, r);
-		if (remote_now_ms() + (int64_t)pause > end)
+		if (remote_now_ms() + (int64_t)pause > end ||
+		    atomic_load(&remote->hurry))
 			return;
 		atomic_fetch_add_explicit(&remote->n_retries, 1,
 					  memory_order_relaxed);
 		if (!sleep_for(remote, pause)) {
-			r->outcome = REMOTE_STOPPED;
+			if (remote_stopped(remote))
+				r->outcome = REMOTE_STOPPED;
 			return;
 		}
 	}
@@ -132,20 +136,38 @@ struct request object_request(const struct identity *o, uint64_t off,
 	};
 }
 
+const char *object_fate(const struct identity *o)
+{
+	return atomic_load(&o->gone) ? "the server has it no more" :
+				       "it is another object by now";
+}
+
 bool object_fits(struct identity *o, struct response *r)
 {
 	if (r->outcome == REMOTE_OK &&
 	    (r->total != o->facts.size ||
 	     strcmp(r->tag, o->facts.tag) != 0 ||
-	     r->modified != o->facts.modified)) {
+	     r->modified != o->facts.modified))
 		r->outcome = REMOTE_CHANGED;
-		strcpy(r->why, "it is another object by now");
-	}
 	if (r->outcome == REMOTE_CHANGED || r->outcome == REMOTE_ABSENT ||
-	    r->outcome == REMOTE_BEYOND)
-		atomic_store(&o->stale, true);
-	if (r->outcome == REMOTE_OK)
-		atomic_store_explicit(&o->checked_ms, remote_now_ms(),
-				      memory_order_relaxed);
-	return r->outcome == REMOTE_OK;
+	    r->outcome == REMOTE_BEYOND) {
+		atomic_store(&o->gone, r->outcome == REMOTE_ABSENT);
+		atomic_store(&o->stale_ms, remote_now_ms());
+		strcpy(r->why, object_fate(o));
+	}
+	if (r->outcome != REMOTE_OK)
+		return false;
+	atomic_store(&o->stale_ms, 0);
+	atomic_store_explicit(&o->checked_ms, remote_now_ms(),
+			      memory_order_relaxed);
+	return true;
+}
+
+bool object_is_stale(const struct identity *o)
+{
+	int64_t since = atomic_load(&o->stale_ms);
+	uint64_t most = o->remote->fresh_ms < STALE_MS ? o->remote->fresh_ms :
+							 STALE_MS;
+
+	return since && remote_now_ms() - since < (int64_t)most;
 }

@@ -24,6 +24,7 @@ struct remote {
 	bool (*stopped)(void);
 	_Atomic uint64_t ahead;	/* bytes asked for ahead and not used, of all */
 	_Atomic uint64_t n_retries;
+	atomic_bool hurry;		/* nothing is tried again */
 };
 
 struct object_facts {
@@ -42,7 +43,8 @@ struct identity {
 	char *url;
 	bool s3;
 	struct object_facts facts;	/* as it was opened */
-	atomic_bool stale;		/* it is another by now */
+	_Atomic int64_t stale_ms;	/* when it was another last; 0: never */
+	atomic_bool gone;		/* ... or was not there */
 	_Atomic int64_t checked_ms;	/* when it was still the same */
 };
 
@@ -63,5 +65,10 @@ struct request object_request(const struct identity *o, uint64_t off,
 			      uint64_t len, void *buf);
 /* Whether an answer came and is of this very object. */
 bool object_fits(struct identity *o, struct response *r);
+/* Whether it was another a moment ago. After that the server is asked again: it
+ * may have erred, and the same identity means the same bytes. */
+bool object_is_stale(const struct identity *o);
+/* What is to be told of one that is stale. */
+const char *object_fate(const struct identity *o);
 
 #endif

@@ -8,6 +8,8 @@
  */
 #include "remote/exchange.h"
 
+#include "remote/judge.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -24,12 +26,12 @@
 #define MOST_RETRY_MS 60000
 #define SLOWEST 16384		/* bytes a second over a whole answer */
 
-static void refuse(struct exchange *x, enum outcome outcome,
-		   const char *why)
+static int64_t now_ms(void)
 {
-	x->response->outcome = outcome;
-	snprintf(x->response->why, sizeof(x->response->why), "%.*s",
-		 REMOTE_WHY_CAP - 1, why);
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* The value of a header called name, without blanks; NULL: it is another. */
@@ -116,6 +118,17 @@ static void begin_answer(struct exchange *x)
 	r->total = UINT64_MAX;
 	r->off = r->len = 0;
 	r->retry_ms = 0;
+	x->skipped = 0;
+	memset(x->text, 0, sizeof(x->text));
+}
+
+/* Whether an answer leads elsewhere, where a connection may take its time. */
+static bool is_sent_on(const struct exchange *x)
+{
+	long status = 0;
+
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status / 100 == 3;
 }
 
 static size_t take_header(char *line, size_t size, size_t n, void *arg)
@@ -125,6 +138,10 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	size_t len = size * n, value_len;
 	const char *value;
 
+	x->heard_ms = now_ms();
+	/* What comes behind a body changes nothing any more. */
+	if (x->checked)
+		return len;
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
 		begin_answer(x);
 		x->status = 1;
@@ -152,6 +169,8 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	} else if ((value = value_of(line, len, "retry-after",
 				     &value_len))) {
 		take_retry(r, value, value_len);
+	} else if (len <= 2 && is_sent_on(x)) {
+		x->heard_ms = 0;
 	}
 	return len;
 }
@@ -169,20 +188,30 @@ static bool is_as_asked(struct exchange *x)
 		return true;
 	}
 	if (x->status != 206)
-		refuse(x, REMOTE_REFUSED, "the server sends whole files where "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server sends whole files where "
 		       "a range is asked for; bloscfs needs one that serves "
 		       "ranges");
 	else if (x->coded)
-		refuse(x, REMOTE_REFUSED, "the server compresses what it "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server compresses what it "
 		       "sends, although asked not to");
 	else if (!x->ranged)
-		refuse(x, REMOTE_REFUSED, "the server sends another range "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server sends another range "
 		       "than the one asked for");
 	else if (q->if_tag && strcmp(q->if_tag, x->response->tag) != 0)
-		refuse(x, REMOTE_CHANGED, "it is another object by now");
+		judge_refuse(x->response, REMOTE_CHANGED, "it is another object by now");
 	else
 		return true;
 	return false;
+}
+
+/* The beginning of what a server says about an error. */
+static void keep_text(struct exchange *x, const char *bytes, size_t len)
+{
+	size_t left = sizeof(x->text) - 1;
+
+	left -= x->skipped < left ? x->skipped : left;
+	memcpy(x->text + sizeof(x->text) - 1 - left, bytes,
+	       len < left ? len : left);
 }
 
 static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
@@ -190,18 +219,20 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 	struct exchange *x = arg;
 	size_t len = size * n;
 
+	x->heard_ms = now_ms();
 	if (!x->checked) {
 		if (!is_as_asked(x))
 			return CURL_WRITEFUNC_ERROR;
 		x->checked = true;
 	}
 	if (x->status != 206 && !(x->request->whole && x->status == 200)) {
+		keep_text(x, bytes, len);
 		x->skipped += len;
 		return x->skipped <= MOST_ERROR_TEXT ? len :
 						       CURL_WRITEFUNC_ERROR;
 	}
 	if (len > x->response->len - x->skipped) {
-		refuse(x, REMOTE_REFUSED, "the server sends more than it "
+		judge_refuse(x->response, REMOTE_REFUSED, "the server sends more than it "
 		       "announced");
 		return CURL_WRITEFUNC_ERROR;
 	}
@@ -242,7 +273,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 
 	(void)purpose;
 	if (is_forbidden(&addr->addr)) {
-		refuse(x, REMOTE_REFUSED, "it leads to an address of this "
+		judge_refuse(x->response, REMOTE_REFUSED, "it leads to an address of this "
 		       "machine's own, where nothing is asked for");
 		return CURL_SOCKET_BAD;
 	}
@@ -399,74 +430,31 @@ bool exchange_begin(struct exchange *x,
 	       !curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
 }
 
-/* Of an answer that came whole. */
-static void judge_status(struct exchange *x)
+/* libcurl looks at the mean of some seconds, in which a pause hides behind what
+ * came fast before it. */
+bool exchange_is_silent(const struct exchange *x, uint64_t silence_ms,
+			bool hurry)
 {
-	struct response *r = x->response;
+	int64_t since = x->heard_ms || !hurry ? x->heard_ms : x->begin_ms;
 
-	if (x->request->whole && x->status == 200) {
-		r->len = x->skipped;
-		return;
-	}
-	if (x->status == 206) {
-		if (x->skipped == r->len && x->ranged)
-			r->outcome = REMOTE_OK;
-		else
-			refuse(x, REMOTE_BUSY, "the answer was cut short");
-		return;
-	}
-	snprintf(r->why, sizeof(r->why), "the server says %ld", x->status);
-	switch (x->status) {
-	case 401:
-	case 403:
-		r->outcome = REMOTE_DENIED;
-		break;
-	case 404:
-	case 410:
-		r->outcome = REMOTE_ABSENT;
-		break;
-	case 412:
-		r->outcome = REMOTE_CHANGED;
-		break;
-	case 416:
-		r->outcome = REMOTE_BEYOND;
-		break;
-	case 408:
-	case 425:
-	case 429:
-		r->outcome = REMOTE_BUSY;
-		break;
-	default:
-		r->outcome = x->status >= 500 ? REMOTE_BUSY : REMOTE_REFUSED;
-	}
+	return x->easy && since && now_ms() - since > (int64_t)silence_ms;
 }
 
-/* Of a connection that failed. What libcurl says of it may hold names of
- * hosts, but no secret. */
-static void judge_code(struct exchange *x, CURLcode code)
+static void judge_connection(struct exchange *x, CURLcode code)
 {
-	const char *why = x->error[0] ? x->error : curl_easy_strerror(code);
+	long verdict = 0;
 
-	if (code == CURLE_TOO_MANY_REDIRECTS)
-		refuse(x, REMOTE_REFUSED, "it is sent on too often");
-	else if (code == CURLE_UNSUPPORTED_PROTOCOL && x->status)
-		refuse(x, REMOTE_REFUSED, "it is sent on to another protocol, "
-		       "which is not followed");
-	else if (code == CURLE_UNSUPPORTED_PROTOCOL)
-		/* libcurl's word for an answer without headers. */
-		refuse(x, REMOTE_REFUSED, "what answers does not speak HTTP");
-	else if (code == CURLE_PEER_FAILED_VERIFICATION ||
-		 code == CURLE_SSL_CACERT_BADFILE ||
-		 code == CURLE_URL_MALFORMAT || code == CURLE_LOGIN_DENIED)
-		refuse(x, REMOTE_REFUSED, why);
-	else
-		refuse(x, REMOTE_BUSY, why);
+	if (x->easy)
+		curl_easy_getinfo(x->easy, CURLINFO_SSL_VERIFYRESULT,
+				  &verdict);
+	judge_code(x->response, code, &(struct judged){
+		.status = x->status, .began = x->heard_ms != 0,
+		.verdict = verdict, .text = x->error });
 }
 
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 {
 	struct response *r = x->response;
-	struct timespec now;
 
 	/* What the callbacks refused stays refused. */
 	if (cancelled)
@@ -474,15 +462,16 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 	else if (r->outcome == REMOTE_OK && code == CURLE_OK && x->easy) {
 		/* An answer without a body was never held against it. */
 		if (x->checked || is_as_asked(x))
-			judge_status(x);
+			judge_status(r, &(struct judged){
+				.whole = x->request->whole,
+				.status = x->status, .got = x->skipped,
+				.ranged = x->ranged, .text = x->text });
 	} else if (r->outcome == REMOTE_OK) {
-		judge_code(x, code);
+		judge_connection(x, code);
 	}
 	if (r->outcome != REMOTE_OK)
 		r->len = 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	r->took_ms = (uint64_t)((int64_t)now.tv_sec * 1000 +
-				now.tv_nsec / 1000000 - x->begin_ms);
+	r->took_ms = (uint64_t)(now_ms() - x->begin_ms);
 	curl_easy_cleanup(x->easy);
 	curl_slist_free_all(x->headers);
 	x->easy = NULL;

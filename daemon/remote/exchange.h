@@ -7,6 +7,7 @@
 #ifndef BFS_DAEMON_REMOTE_EXCHANGE_H
 #define BFS_DAEMON_REMOTE_EXCHANGE_H
 
+#include "remote/judge.h"
 #include "remote/request.h"
 
 #include <curl/curl.h>
@@ -18,7 +19,9 @@ struct exchange {
 	int64_t begin_ms;
 	CURL *easy;		/* from begin to end */
 	struct curl_slist *headers;
-	uint64_t skipped;	/* bytes of an answer that tells an error */
+	uint64_t skipped;	/* bytes of the body until now */
+	char text[JUDGE_TEXT_CAP];	/* ... where it tells an error */
+	int64_t heard_ms;	/* when bytes came last; 0: none yet */
 	long status;		/* of HTTP, while headers come */
 	bool ranged;		/* Content-Range was there and holds */
 	bool coded;		/* Content-Encoding is not identity */
@@ -29,6 +32,10 @@ struct exchange {
 /* False on no memory. */
 bool exchange_begin(struct exchange *x,
 		    const struct transport_options *options);
+/* Whether an answer that began has paused for longer than silence_ms; hurry:
+ * or one that has not begun. */
+bool exchange_is_silent(const struct exchange *x, uint64_t silence_ms,
+			bool hurry);
 /* Fills the response from libcurl's verdict. */
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled);
 

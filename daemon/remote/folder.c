@@ -90,13 +90,21 @@ int folder_add(struct folder *folder, const char *name,
 	       const struct folder_entry *facts)
 {
 	struct folder_entry entry = *facts;
+	const struct folder_entry *first = NULL;
 	char *second;
 	int status = grow(folder);
 
 	if (status)
 		return status;
 	entry.name = folder_escape(name);
-	if (entry.name && folder_find(folder, entry.name)) {
+	if (entry.name)
+		first = folder_find(folder, entry.name);
+	/* A store may tell one name in two pages. */
+	if (first && first->is_folder == facts->is_folder) {
+		free(entry.name);
+		return 0;
+	}
+	if (first) {
 		if (asprintf(&second, "%s%s", entry.name, SECOND) < 0)
 			second = NULL;
 		free(entry.name);

@@ -31,8 +31,8 @@ struct folder {
 
 void folder_release(struct folder *folder);
 /* Adds what the store calls name. What has a name already gets "%~2" appended
- * (a folder beside a file), and is left out where that one is there, too. url
- * is copied. 0 or -ENOMEM. */
+ * (a folder beside a file), and is left out where that one is there, too, or
+ * where it is the same again. url is copied. 0 or -ENOMEM. */
 int folder_add(struct folder *folder, const char *name,
 	       const struct folder_entry *facts);
 const struct folder_entry *folder_find(const struct folder *folder,

@@ -15,6 +15,7 @@
 
 #define MOST_FOLDERS 64
 #define MOST_ENTRIES 4000000	/* of one folder */
+#define MOST_BARREN 1000	/* pages in turn that tell no new name */
 
 /* A folder and how far it is known. Under the shelf's lock, but for what the
  * one thread that asks for the next page does. */
@@ -23,6 +24,7 @@ struct held {
 	struct folder folder;
 	char *next;			/* token of the page behind; owned */
 	bool begun, complete, asking;
+	unsigned n_barren;
 	int64_t since_ms;		/* when it was begun */
 	unsigned refs;			/* who looks at it */
 	struct held *newer, *older;
@@ -105,6 +107,11 @@ static int ask_page(struct shelf *shelf, const char *folder,
 			.buf = xml }, &r);
 		status = remote_errno(&r, false);
 		strcpy(why, r.why);
+		/* Another thing than nothing in it. */
+		if (status == -ENOENT) {
+			strcpy(why, "there is no such bucket");
+			status = -EIO;
+		}
 		if (!status)
 			status = listing_parse(xml, r.len, folder, ret_page,
 					       why);
@@ -228,11 +235,28 @@ static void let_go(struct shelf *shelf, struct held *h)
 	trim(shelf);
 }
 
+/* A listing that leads back, or on and on, never ends. */
+static int check_end(struct held *h, const struct page *page, bool grew,
+		     char *why)
+{
+	if (h->folder.n > MOST_ENTRIES) {
+		strcpy(why, "the folder has too many entries");
+		return -EIO;
+	}
+	h->n_barren = grew ? 0 : h->n_barren + 1;
+	if (!page->next || (h->n_barren < MOST_BARREN &&
+			    (!h->next || strcmp(h->next, page->next) != 0)))
+		return 0;
+	strcpy(why, "the listing leads back to where it was");
+	return -EIO;
+}
+
 /* The lock is left while the server is asked. */
 static int next_page(struct shelf *shelf, struct held *h, char *why)
 {
 	struct page page = { 0 };
 	char *folder, *token = h->next;
+	size_t before = h->folder.n;
 	int status = -ENOMEM;
 
 	h->asking = true;
@@ -259,10 +283,8 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 		status = folder_add(&h->folder, page.entries[i].name,
 				    &entry);
 	}
-	if (!status && h->folder.n > MOST_ENTRIES) {
-		strcpy(why, "the folder has too many entries");
-		status = -EIO;
-	}
+	if (!status)
+		status = check_end(h, &page, h->folder.n > before, why);
 	if (!status) {
 		free(h->next);
 		h->next = page.next;

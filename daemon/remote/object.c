@@ -85,7 +85,7 @@ static bool take_ends(struct object *o, char *head,
 	strcpy(o->id.facts.tag, r->tag);
 	atomic_store(&o->id.checked_ms, remote_now_ms());
 	if (end->outcome == REMOTE_OK && !object_fits(&o->id, end)) {
-		atomic_store(&o->id.stale, false);
+		atomic_store(&o->id.stale_ms, 0);
 		return false;
 	}
 	pieces_keep(o, 0, r->len, head);
@@ -179,10 +179,12 @@ int object_check(struct object *o)
 	struct response r;
 	char byte;
 
-	if (atomic_load(&o->id.stale))
+	if (object_is_stale(&o->id))
 		return -ESTALE;
 	seen = atomic_load_explicit(&o->id.checked_ms, memory_order_relaxed);
-	if (now - seen < (int64_t)o->id.remote->fresh_ms || !o->id.facts.size)
+	if (!o->id.facts.size ||
+	    (now - seen < (int64_t)o->id.remote->fresh_ms &&
+	     !atomic_load(&o->id.stale_ms)))
 		return 0;
 	/* One asks, and the others go on meanwhile. */
 	if (!remote_may_wait(o->id.remote) ||
@@ -192,7 +194,7 @@ int object_check(struct object *o)
 	transport_ask(o->id.remote->transport, &request, remote_stopped,
 		      o->id.remote, &r);
 	object_fits(&o->id, &r);
-	return atomic_load(&o->id.stale) ? -ESTALE : 0;
+	return atomic_load(&o->id.stale_ms) ? -ESTALE : 0;
 }
 
 int object_read(struct object *o, void *buf, size_t len, uint64_t off,

@@ -403,8 +403,8 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 	int status = 0;
 
 	*why = '\0';
-	if (atomic_load(&o->id.stale)) {
-		strcpy(why, "it is another object by now");
+	if (object_is_stale(&o->id)) {
+		strcpy(why, object_fate(&o->id));
 		return -ESTALE;
 	}
 	pthread_mutex_lock(&o->lock);

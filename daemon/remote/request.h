@@ -46,6 +46,7 @@ enum outcome {
 	REMOTE_CHANGED,		/* another object by now (412) */
 	REMOTE_ABSENT,		/* 404, 410 */
 	REMOTE_DENIED,		/* 401, 403 */
+	REMOTE_EXPIRED,		/* the keys were good once */
 	REMOTE_BEYOND,		/* nothing lies there (416) */
 	REMOTE_REFUSED,		/* the server cannot do it, or lies: why */
 	REMOTE_BUSY,		/* worth another try later: why */

@@ -5,6 +5,7 @@
 #include "remote/shelf_priv.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,43 @@ int shelf_open(const char *source, const struct shelf_options *options,
 	return status;
 }
 
+int shelf_probe(struct shelf *shelf, char *why)
+{
+	struct shelf_stat stat;
+	char name[NAME_MAX + 1];
+	struct lent *lent;
+	int status;
+
+	*why = '\0';
+	if (shelf->has_catalog)
+		return 0;
+	if (shelf_is_single(shelf)) {
+		status = shelf_take(shelf, "", &lent, why);
+		if (!status)
+			shelf_give(lent);
+		return status;
+	}
+	status = shelf_list(shelf, "", 0, name, &stat, why);
+	/* An empty bucket is one, too. */
+	return status == -ENOENT ? 0 : status;
+}
+
+const char *shelf_advice(const struct shelf *shelf, int status)
+{
+	switch (status) {
+	case -ENOENT:
+		return "check the address";
+	case -EACCES:
+		return shelf->url.s3 ?
+		       "check the keys and AWS_PROFILE, or give no_sign" :
+		       "name and password of a server belong into ~/.netrc";
+	case -ENOMEM:
+		return "free some memory";
+	default:
+		return "check the address, the network and the server";
+	}
+}
+
 void shelf_close(struct shelf *shelf)
 {
 	if (shelf)
@@ -114,6 +152,12 @@ void shelf_close(struct shelf *shelf)
 void shelf_rest(struct shelf *shelf)
 {
 	transport_rest(shelf->remote.transport);
+}
+
+void shelf_hurry(struct shelf *shelf)
+{
+	atomic_store(&shelf->remote.hurry, true);
+	transport_hurry(shelf->remote.transport);
 }
 
 void shelf_set_fresh(struct shelf *shelf, double seconds)

@@ -41,10 +41,17 @@ struct lent;
  * sentence in error. */
 int shelf_open(const char *source, const struct shelf_options *options,
 	       struct shelf **ret_shelf, char *error, size_t error_cap);
+/* Asks for what SOURCE names: one object, or the first names below a prefix.
+ * A catalog's servers are asked when somebody looks. */
+int shelf_probe(struct shelf *shelf, char *why);
+/* What a user can do about such a failure. */
+const char *shelf_advice(const struct shelf *shelf, int status);
 /* Nothing taken from it may be left. */
 void shelf_close(struct shelf *shelf);
 /* Before a fork: threads and connections are made anew after it. */
 void shelf_rest(struct shelf *shelf);
+/* The mount is to end: no server is waited for any more, or not for long. */
+void shelf_hurry(struct shelf *shelf);
 /* How long an answer is believed. Before the mount serves. */
 void shelf_set_fresh(struct shelf *shelf, double seconds);
 /* The one object's name as a file's; NULL: it is a tree. */

@@ -20,6 +20,8 @@
 #define STOPPED_MS 50		/* how often a waiting caller asks */
 #define MOST_CONNECTIONS 32
 #define POLL_MS 1000
+#define BUSY_POLL_MS 200	/* while an answer may fall silent */
+#define HURRY_MS 1000
 
 struct job {
 	struct exchange exchange;
@@ -36,7 +38,7 @@ struct transport {
 	CURLM *multi;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	bool running, ending;
+	bool running, ending, hurry;
 	struct job *fresh;		/* not seen by the thread yet */
 	struct job *active;		/* in the multi handle */
 	struct transport_counts counts;
@@ -153,6 +155,31 @@ static void collect(struct transport *t)
 	}
 }
 
+static struct job *silent_one(struct transport *t)
+{
+	struct job *job = t->active;
+	uint64_t silence = t->options.silence_ms;
+
+	if (t->hurry && silence > HURRY_MS)
+		silence = HURRY_MS;
+	while (job && !exchange_is_silent(&job->exchange, silence, t->hurry))
+		job = job->next;
+	return job;
+}
+
+static void drop_silent(struct transport *t)
+{
+	struct job *job;
+
+	pthread_mutex_lock(&t->lock);
+	while ((job = silent_one(t))) {
+		curl_multi_remove_handle(t->multi, job->exchange.easy);
+		exchange_end(&job->exchange, CURLE_OPERATION_TIMEDOUT, false);
+		finish(t, job);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
 static bool is_ending(struct transport *t)
 {
 	bool ending;
@@ -172,7 +199,9 @@ static void *drive(void *arg)
 		begin_and_drop(t);
 		curl_multi_perform(t->multi, &running);
 		collect(t);
-		curl_multi_poll(t->multi, NULL, 0, POLL_MS, NULL);
+		drop_silent(t);
+		curl_multi_poll(t->multi, NULL, 0,
+				running ? BUSY_POLL_MS : POLL_MS, NULL);
 	}
 	return NULL;
 }
@@ -338,6 +367,15 @@ void transport_ask(struct transport *t, const struct request *request,
 	}
 	pthread_mutex_unlock(&t->lock);
 	pthread_cond_destroy(&job.over);
+}
+
+void transport_hurry(struct transport *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->hurry = true;
+	if (t->running)
+		curl_multi_wakeup(t->multi);
+	pthread_mutex_unlock(&t->lock);
 }
 
 void transport_count(struct transport *t,

@@ -51,6 +51,8 @@ struct job *transport_start(struct transport *transport,
 			    void (*over)(void *arg), void *arg);
 /* Gives such a request up; over is called soon. Only before it was. */
 void transport_cancel(struct transport *transport, struct job *job);
+/* From here on no server is waited for longer than a second. */
+void transport_hurry(struct transport *transport);
 void transport_count(struct transport *transport,
 		     struct transport_counts *ret_counts);
 

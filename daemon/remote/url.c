@@ -96,17 +96,19 @@ static int parse_http(const char *source, const char *rest,
 		      struct url *url, char *error, size_t error_cap)
 {
 	size_t host = strcspn(rest, "/?#");
+	int shown = (int)strcspn(source, "?");	/* secrets may follow */
 
 	if (memchr(rest, '@', host))
 		return refuse(error, error_cap, "an address with a user or "
 			      "password in it is not taken; put them into "
 			      "~/.netrc");
 	if (host == 0 || rest[host] != '/' || !rest[host + 1])
-		return refuse(error, error_cap, "'%s' names no file on a "
-			      "server; give the address of one", source);
+		return refuse(error, error_cap, "'%.*s' names no file on a "
+			      "server; give the address of one", shown, source);
 	if (strchr(rest, '#'))
-		return refuse(error, error_cap, "'%s' holds a #, which no "
-			      "server is told of; write it as %%23", source);
+		return refuse(error, error_cap, "'%.*s' holds a #, which no "
+			      "server is told of; write it as %%23", shown,
+			      source);
 	url->http = strdup(source);
 	url->name = last_component(rest + host, true);
 	return url->http && url->name ? 0 : -ENOMEM;

@@ -1,100 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rights.c - sets of rights, compared and narrowed, and the table of lists.
+ * rights.c - sets of rights, narrowed.
  *
  * The kernel looks into a list only where the mode's middle bits are not all
  * zero; where they are, whom the list names is treated as any other. So a
  * mask that becomes empty here takes the list with it, and others' rights.
  */
-#include "tree/rights.h"
-
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define R 4u
-#define W 2u
-#define X 1u
-
-/* The attribute: a version, then entries of a tag, permissions and an id, in
- * the order of the tags; all little-endian (linux/posix_acl_xattr.h). */
-#define XATTR_VERSION 2u
-#define XATTR_HEAD 4
-#define XATTR_ENTRY 8
-#define NO_ID UINT32_MAX
-
-enum tag {
-	TAG_OWNER = 0x01,
-	TAG_USER = 0x02,
-	TAG_GROUP_OBJ = 0x04,
-	TAG_GROUP = 0x08,
-	TAG_MASK = 0x10,
-	TAG_OTHER = 0x20,
-};
-
-#define MAX_NAMED ((RIGHTS_XATTR_MAX - XATTR_HEAD) / XATTR_ENTRY - 4)
-/* Bytes of all lists together. */
-#define MAX_KEPT ((size_t)8 << 20)
-#define N_BUCKETS 1024
-
-struct named {
-	uint32_t id;
-	uint16_t perm;
-	uint16_t tag;		/* TAG_USER or TAG_GROUP */
-};
-
-struct acl {
-	struct acl *next;
-	uint32_t group;		/* the owning group's own entry */
-	uint32_t n;
-	struct named named[];	/* users first */
-};
-
-/* A list under construction. */
-struct draft {
-	uint32_t group, n;
-	struct named named[MAX_NAMED];
-};
-
-/* Rights that are kept. */
-struct copy {
-	struct copy *next;
-	struct rights rights;
-};
-
-static struct {
-	pthread_mutex_t lock;
-	struct acl *buckets[N_BUCKETS];
-	struct copy *copies[N_BUCKETS];
-	size_t len;
-} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static unsigned owner_bits(const struct rights *rights)
-{
-	return rights->mode >> 6 & 7;
-}
-
-static unsigned mask_bits(const struct rights *rights)
-{
-	return rights->mode >> 3 & 7;
-}
-
-static unsigned other_bits(const struct rights *rights)
-{
-	return rights->mode & 7;
-}
+#include "tree/rights_priv.h"
 
 /* What the owning group may do. */
 static unsigned group_bits(const struct rights *rights)
 {
 	return mask_bits(rights) & (rights->acl ? rights->acl->group : 7);
-}
-
-static void set_bits(struct rights *rights, unsigned owner, unsigned mask,
-		     unsigned other)
-{
-	rights->mode = (rights->mode & 07000) | owner << 6 | mask << 3 |
-		       other;
 }
 
 /* What all that are named may do. */
@@ -107,80 +24,9 @@ static unsigned named_bits(const struct rights *rights)
 	return bits;
 }
 
-bool rights_equal(const struct rights *a, const struct rights *b)
-{
-	return a->uid == b->uid && a->gid == b->gid && a->mode == b->mode &&
-	       a->acl == b->acl;
-}
-
 uint32_t rights_n_named(const struct rights *rights)
 {
 	return rights->acl ? rights->acl->n : 0;
-}
-
-static size_t hash_draft(const struct draft *draft)
-{
-	uint64_t key = draft->group;
-
-	for (uint32_t i = 0; i < draft->n; i++) {
-		key = (key ^ draft->named[i].id) * UINT64_C(0x100000001b3);
-		key = (key ^ (uint32_t)draft->named[i].perm << 8 ^
-		       draft->named[i].tag) * UINT64_C(0x100000001b3);
-	}
-	return (size_t)((key ^ key >> 29) % N_BUCKETS);
-}
-
-static bool is_draft(const struct acl *acl, const struct draft *draft)
-{
-	return acl->group == draft->group && acl->n == draft->n &&
-	       memcmp(acl->named, draft->named,
-		      draft->n * sizeof(draft->named[0])) == 0;
-}
-
-/* The one list that says this; NULL if it cannot be kept. */
-static const struct acl *keep(const struct draft *draft)
-{
-	size_t len = sizeof(struct acl) + draft->n * sizeof(struct named);
-	struct acl **bucket = &kept.buckets[hash_draft(draft)], *acl;
-
-	pthread_mutex_lock(&kept.lock);
-	acl = *bucket;
-	while (acl && !is_draft(acl, draft))
-		acl = acl->next;
-	if (!acl && len <= MAX_KEPT - kept.len && (acl = malloc(len))) {
-		acl->next = *bucket;
-		acl->group = draft->group;
-		acl->n = draft->n;
-		memcpy(acl->named, draft->named,
-		       draft->n * sizeof(draft->named[0]));
-		*bucket = acl;
-		kept.len += len;
-	}
-	pthread_mutex_unlock(&kept.lock);
-	return acl;
-}
-
-const struct rights *rights_keep(const struct rights *rights)
-{
-	static const struct rights nobodys = { 0 };
-	uint64_t key = (rights->uid * UINT64_C(0x100000001b3) ^
-			rights->gid) * UINT64_C(0x100000001b3) ^
-		       rights->mode ^ (uintptr_t)rights->acl;
-	struct copy **bucket = &kept.copies[(key ^ key >> 29) % N_BUCKETS];
-	struct copy *copy;
-
-	pthread_mutex_lock(&kept.lock);
-	copy = *bucket;
-	while (copy && !rights_equal(&copy->rights, rights))
-		copy = copy->next;
-	if (!copy && sizeof(*copy) <= MAX_KEPT - kept.len &&
-	    (copy = malloc(sizeof(*copy)))) {
-		*copy = (struct copy){ .next = *bucket, .rights = *rights };
-		*bucket = copy;
-		kept.len += sizeof(*copy);
-	}
-	pthread_mutex_unlock(&kept.lock);
-	return copy ? &copy->rights : &nobodys;
 }
 
 struct rights rights_without_acl(const struct rights *rights)
@@ -195,126 +41,11 @@ struct rights rights_without_acl(const struct rights *rights)
 	return plain;
 }
 
-/* Gives rights, whose acl is NULL yet, a list. */
-static void add_draft(struct rights *rights, const struct draft *draft)
-{
-	unsigned named = 7;
-
-	rights->acl = keep(draft);
-	if (rights->acl)
-		return;
-	for (uint32_t i = 0; i < draft->n; i++)
-		named &= draft->named[i].perm;
-	named &= mask_bits(rights);
-	set_bits(rights, owner_bits(rights),
-		 mask_bits(rights) & draft->group & named,
-		 other_bits(rights) & named);
-}
-
 /* After a change: no list whose mask is empty, unless it was before. */
 static void settle(struct rights *rights, const struct rights *before)
 {
 	if (rights->acl && !mask_bits(rights) && mask_bits(before))
 		*rights = rights_without_acl(rights);
-}
-
-static uint32_t load(const uint8_t *from, size_t len)
-{
-	uint32_t value = 0;
-
-	while (len-- > 0)
-		value = value << 8 | from[len];
-	return value;
-}
-
-static void store(uint8_t *to, uint32_t value, size_t len)
-{
-	for (size_t i = 0; i < len; i++, value >>= 8)
-		to[i] = (uint8_t)value;
-}
-
-/* Owner, others and the mask are in the mode, too, and taken from there. */
-static bool parse(const uint8_t *at, size_t len, struct draft *draft)
-{
-	bool has_group = false;
-
-	*draft = (struct draft){ 0 };
-	if (len < XATTR_HEAD || len > RIGHTS_XATTR_MAX ||
-	    (len - XATTR_HEAD) % XATTR_ENTRY ||
-	    load(at, XATTR_HEAD) != XATTR_VERSION)
-		return false;
-	for (size_t i = XATTR_HEAD; i < len; i += XATTR_ENTRY) {
-		uint32_t tag = load(at + i, 2), perm = load(at + i + 2, 2);
-
-		if (perm > 7)
-			return false;
-		if (tag == TAG_USER || tag == TAG_GROUP) {
-			if (draft->n == MAX_NAMED)
-				return false;
-			draft->named[draft->n++] = (struct named){
-				.id = load(at + i + 4, 4),
-				.perm = (uint16_t)perm, .tag = (uint16_t)tag,
-			};
-		} else if (tag == TAG_GROUP_OBJ) {
-			draft->group = perm;
-			has_group = true;
-		} else if (tag != TAG_OWNER && tag != TAG_MASK &&
-			   tag != TAG_OTHER) {
-			return false;
-		}
-	}
-	return has_group;
-}
-
-void rights_add_xattr(struct rights *rights, const void *xattr, size_t len)
-{
-	struct draft draft;
-
-	if (parse(xattr, len, &draft))
-		add_draft(rights, &draft);
-	else
-		rights_add_unknown(rights);
-}
-
-void rights_add_unknown(struct rights *rights)
-{
-	rights->acl = NULL;
-	set_bits(rights, owner_bits(rights), 0, 0);
-}
-
-static uint8_t *put_entry(uint8_t *to, uint32_t tag, uint32_t perm,
-			  uint32_t id)
-{
-	store(to, tag, 2);
-	store(to + 2, perm, 2);
-	store(to + 4, id, 4);
-	return to + XATTR_ENTRY;
-}
-
-static uint8_t *put_named(uint8_t *to, const struct acl *acl, enum tag tag)
-{
-	for (uint32_t i = 0; i < acl->n; i++)
-		if (acl->named[i].tag == tag)
-			to = put_entry(to, tag, acl->named[i].perm,
-				       acl->named[i].id);
-	return to;
-}
-
-size_t rights_to_xattr(const struct rights *rights, void *buf)
-{
-	const struct acl *acl = rights->acl;
-	uint8_t *to = buf;
-
-	if (!acl)
-		return 0;
-	store(to, XATTR_VERSION, XATTR_HEAD);
-	to = put_entry(to + XATTR_HEAD, TAG_OWNER, owner_bits(rights), NO_ID);
-	to = put_named(to, acl, TAG_USER);
-	to = put_entry(to, TAG_GROUP_OBJ, acl->group, NO_ID);
-	to = put_named(to, acl, TAG_GROUP);
-	to = put_entry(to, TAG_MASK, mask_bits(rights), NO_ID);
-	to = put_entry(to, TAG_OTHER, other_bits(rights), NO_ID);
-	return (size_t)(to - (uint8_t *)buf);
 }
 
 /* Applies change to every class and name. */
@@ -336,7 +67,7 @@ static struct rights change_all(const struct rights *rights,
 		draft.named[i].perm =
 			(uint16_t)change(draft.named[i].perm);
 	}
-	add_draft(&new, &draft);
+	rights_add_list(&new, &draft);
 	settle(&new, rights);
 	return new;
 }
@@ -456,7 +187,7 @@ static struct rights meet_lists(const struct rights *a,
 	if (!fits)
 		rights_add_unknown(&both);
 	else if (mask && draft.n)
-		add_draft(&both, &draft);
+		rights_add_list(&both, &draft);
 	else if (draft.n)
 		set_bits(&both, owner_bits(&both), 0, 0);
 	return both;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source.c - access below SOURCE by openat2, or component by component where
- * another mount lies on the way and on kernels without it.
+ * source.c - what lies at a path below SOURCE: its stat, its kind, and access.
  */
 #include "tree/source.h"
 
@@ -9,157 +8,22 @@
 #include "tree/choice.h"
 #include "tree/far.h"
 #include "tree/nested.h"
+#include "tree/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A FIFO must not block us, a terminal must not become ours. */
 #define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
 
-static int open_beneath(int base, const char *path, int flags)
-{
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd;
-
-	do {
-		fd = syscall(SYS_openat2, base, path, &how, sizeof(how));
-	} while (fd < 0 && (errno == EINTR || errno == EAGAIN ||
-			    bloscfs_fd_may_retry(errno)));
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* The place that dir and name are, without access to what lies there. */
-static int open_place(int dir, const char *name, struct nested *ret_nested)
-{
-	int fd, status;
-
-	if (strcmp(name, "..") == 0)
-		return -EXDEV;
-	do {
-		fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	} while (fd < 0 && bloscfs_fd_may_retry(errno));
-	if (fd < 0)
-		return -errno;
-	/* Where the walk begins we are already. */
-	*ret_nested = (struct nested){ 0 };
-	status = strcmp(name, ".") == 0 ? 0 :
-		 nested_look(fd, "", ret_nested);
-	if (status) {
-		close(fd);
-		return status;
-	}
-	return fd;
-}
-
-/* Access to a place. dir and name lead there as far as we know. */
-static int open_at_place(int place, int dir, const char *name, int flags)
-{
-	char link[32];
-	int fd;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	do {
-		fd = open(link, flags | O_CLOEXEC);
-	} while (fd < 0 && bloscfs_fd_may_retry(errno));
-	if (fd < 0 && errno == ENOENT)
-		fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Component by component. -EXDEV where a mount of bloscfs lies on the way or
- * at the end; in that last case it is described. */
-static int walk(int base, const char *path, int flags,
-		struct nested *ret_nested)
-{
-	struct nested nested = { 0 };
-	char name[NAME_MAX + 1];
-	int dir = base, place, fd;
-	size_t len;
-
-	for (;; path += len + 1) {
-		len = strcspn(path, "/");
-		if (len > NAME_MAX) {
-			place = -ENAMETOOLONG;
-		} else {
-			memcpy(name, path, len);
-			name[len] = '\0';
-			place = open_place(dir, name, &nested);
-		}
-		if (!path[len] || place < 0 || nested.is_bloscfs)
-			break;
-		if (dir != base)
-			close(dir);
-		dir = place;
-	}
-	fd = place;
-	if (place >= 0 && nested.is_bloscfs)
-		fd = -EXDEV;
-	else if (place >= 0 && !(flags & O_PATH))
-		fd = open_at_place(place, dir, name, flags);
-	if (place >= 0 && fd != place)
-		close(place);
-	if (dir != base)
-		close(dir);
-	if (!path[len] && place >= 0)
-		*ret_nested = nested;
-	return fd;
-}
-
-/* A path as long as the kernel takes, or longer: then piece by piece. */
-static int open_long(int base, const char *path, int flags)
-{
-	char piece[PATH_MAX];
-	const char *end;
-	int dir = base, next;
-
-	while (strlen(path) >= sizeof(piece)) {
-		end = memrchr(path, '/', sizeof(piece));
-		if (!end) {
-			next = -ENAMETOOLONG;
-		} else {
-			memcpy(piece, path, (size_t)(end - path));
-			piece[end - path] = '\0';
-			next = open_beneath(dir, piece, O_PATH | O_DIRECTORY);
-			path = end + 1;
-		}
-		if (dir != base)
-			close(dir);
-		if (next < 0)
-			return next;
-		dir = next;
-	}
-	next = open_beneath(dir, path, flags);
-	if (dir != base)
-		close(dir);
-	return next;
-}
-
-/* Where no other mount lies on the way few calls do it. */
 static int reach(const struct src *src, int base, const char *path, int flags,
 		 struct nested *ret_nested)
 {
-	int fd = -EXDEV;
-
-	*ret_nested = (struct nested){ 0 };
-	if (base < 0)
-		base = src->root_fd;
-	if (*path == '\0')
-		path = ".";
-	if (!src->plain_walk)
-		fd = open_long(base, path, flags);
-	return fd == -EXDEV ? walk(base, path, flags, ret_nested) : fd;
+	return walk_open(base < 0 ? src->root_fd : base, path, flags,
+			 src->plain_walk, ret_nested);
 }
 
 int src_at(const struct src *src, int base, const char *path, int flags)
@@ -444,45 +308,6 @@ int src_kind(const struct src *src, int base, const char *path,
 	return 0;
 }
 
-bool src_same_file(const struct src_stat *a, const struct src_stat *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->nested == b->nested;
-}
-
-bool src_same_content(const struct src_stat *a, const struct src_stat *b)
-{
-	return src_same_file(a, b) && a->size == b->size &&
-	       a->mtime_sec == b->mtime_sec &&
-	       a->mtime_nsec == b->mtime_nsec &&
-	       !a->index_mode == !b->index_mode;
-}
-
-bool src_same_container(const struct src_stat *a, const struct src_stat *b)
-{
-	return src_same_content(a, b) && a->parts == b->parts;
-}
-
-int64_t src_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-bool src_is_hot(const struct src_stat *stat, int64_t now)
-{
-	return now - stat->mtime_sec * 1000000000 - stat->mtime_nsec <
-	       HOT_NS;
-}
-
-bool src_same_rights(const struct src_stat *a, const struct src_stat *b)
-{
-	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
-	       a->index_mode == b->index_mode && a->acl == b->acl &&
-	       a->parts == b->parts;
-}
-
 /* Splits an absolute path into an open directory and a name. */
 static int open_parent(const char *path, const char **ret_name)
 {
@@ -522,16 +347,6 @@ static int open_root(struct src *src, const char *path, bool is_dir)
 	return fd;
 }
 
-/* Some sandboxes answer EPERM where the call is unknown to them. */
-static bool lacks_openat2(int root_fd)
-{
-	int fd = open_beneath(root_fd, ".", O_PATH);
-
-	if (fd >= 0)
-		close(fd);
-	return fd == -ENOSYS || fd == -EPERM;
-}
-
 int src_open(struct src *src, const char *path)
 {
 	struct stat st;
@@ -551,7 +366,7 @@ int src_open(struct src *src, const char *path)
 	if (fd < 0)
 		return fd;
 	src->root_fd = fd;
-	src->plain_walk = lacks_openat2(fd);
+	src->plain_walk = walk_lacks_openat2(fd);
 	return 0;
 }
 

@@ -61,22 +61,4 @@ int src_kind(const struct src *src, int base, const char *path,
 /* The kind of what is left as it is, whatever it holds. */
 enum src_kind src_plain_kind(const struct src_stat *stat);
 
-/* The same file. */
-bool src_same_file(const struct src_stat *a, const struct src_stat *b);
-/* The same file with the same content, as far as stat tells. */
-bool src_same_content(const struct src_stat *a, const struct src_stat *b);
-/* The same of a container: the rights of its parts, too. */
-bool src_same_container(const struct src_stat *a, const struct src_stat *b);
-
-/* A change so young may not show in a file's times. */
-#define HOT_NS INT64_C(20000000)
-
-/* Nanoseconds since 1970. */
-int64_t src_now(void);
-/* Whether the file had changed just before now: what it holds may not have
- * arrived yet, since a write is dated before its bytes are there. */
-bool src_is_hot(const struct src_stat *stat, int64_t now);
-/* The same owner and permissions, of the parts too. */
-bool src_same_rights(const struct src_stat *a, const struct src_stat *b);
-
 #endif

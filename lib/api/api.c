@@ -44,6 +44,7 @@ enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 	if (!fs)
 		return bfs_api_answer(BFS_ERR_NOMEM, &own, diag);
 	fs->views = views;
+	fs->drop_behind = taken.drop_behind;
 	bfs_budget_join(fs, &taken, &engine.cache_len);
 	err = bfs_engine_new(&engine, &fs->engine);
 	if (err != BFS_OK) {

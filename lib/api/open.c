@@ -79,20 +79,31 @@ bool bloscfs_is_short(int fd, const char *name)
 	return is_short;
 }
 
-enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
+enum bfs_err bfs_api_probe_in(struct bfs_dir *dir, const char **ret_format,
+			      struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
-	const struct bfs_format *ops;
+	const struct bfs_format *row = bfs_container_probe_in(dir);
+
+	BFS_TRY(bfs_moment_settle(mark, row ? BFS_OK : BFS_ERR_NOT_FORMAT,
+				  diag));
+	*ret_format = row->name;
+	return BFS_OK;
+}
+
+enum bloscfs_err bloscfs_probe_dir(int dirfd, const char **ret_format)
+{
+	struct bfs_dir *dir;
 	enum bfs_err err;
 
 	if (!ret_format)
 		return BLOSCFS_ERR_INVALID;
-	ops = bfs_container_probe_dir(dirfd);
-	err = bfs_moment_settle(mark, ops ? BFS_OK : BFS_ERR_NOT_FORMAT, NULL);
-	if (err != BFS_OK)
-		return (enum bloscfs_err)err;
-	*ret_format = ops->name;
-	return BLOSCFS_OK;
+	err = bfs_dir_fd(dirfd, &dir, NULL);
+	if (err == BFS_OK) {
+		err = bfs_api_probe_in(dir, ret_format, NULL);
+		bfs_dir_unref(dir);
+	}
+	return (enum bloscfs_err)err;
 }
 
 /* The rest of opening, the same for all formats. Takes over container. */
@@ -144,30 +155,46 @@ enum bfs_err bfs_api_open(struct bloscfs *fs, struct bfs_source *source,
 	return err;
 }
 
-enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
-				      const struct bloscfs_guard *guard,
-				      struct bloscfs_file **ret_file,
-				      struct bloscfs_diag *diag)
+enum bfs_err bfs_api_open_in(struct bloscfs *fs, struct bfs_dir *dir,
+			     const struct bfs_guard *guard,
+			     struct bloscfs_file **ret_file,
+			     struct bfs_diag *diag)
 {
-	struct bfs_guard inside = { .may = NULL };
-	struct bfs_diag own = { .chunk = -1 };
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_container *container;
 	struct bfs_turn turn;
 	enum bfs_err err;
 
-	if (!fs || !guard || !ret_file)
-		return bfs_api_refuse(diag);
-	inside = (struct bfs_guard){ guard->may, guard->arg };
 	bfs_turn_begin(&turn, true);
 	do {
-		err = bfs_container_open_guarded(dirfd, &inside,
-						 bfs_engine_cache(fs->engine),
-						 &container, &own);
+		err = bfs_container_open_in(dir, guard,
+					    bfs_engine_cache(fs->engine),
+					    &container, diag);
 		if (err == BFS_OK)
-			err = wrap_container(fs, container, ret_file, &own);
-	} while (bfs_api_again(&turn, mark, &err, &own));
+			err = wrap_container(fs, container, ret_file, diag);
+	} while (bfs_api_again(&turn, mark, &err, diag));
 	bfs_turn_end(&turn);
+	return err;
+}
+
+enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
+				      const struct bloscfs_guard *guard,
+				      struct bloscfs_file **ret_file,
+				      struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+	struct bfs_guard inside;
+	struct bfs_dir *dir;
+	enum bfs_err err;
+
+	if (!fs || !guard || !ret_file)
+		return bfs_api_refuse(diag);
+	inside = (struct bfs_guard){ guard->may, guard->arg, fs->drop_behind };
+	err = bfs_dir_fd(dirfd, &dir, &own);
+	if (err == BFS_OK) {
+		err = bfs_api_open_in(fs, dir, &inside, ret_file, &own);
+		bfs_dir_unref(dir);
+	}
 	return bfs_api_answer(err, &own, diag);
 }
 
@@ -229,7 +256,10 @@ enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 	err = open_source(fd, &source, &own);
 	if (err != BFS_OK)
 		return bfs_api_answer(err, &own, diag);
-	err = cut_source(&source, offset, length, &own);
+	if (fs->drop_behind && !bfs_source_drop_behind(source))
+		err = bfs_fail(&own, BFS_ERR_NOMEM, 0, "no memory");
+	if (err == BFS_OK)
+		err = cut_source(&source, offset, length, &own);
 	if (err == BFS_OK)
 		err = bfs_api_open(fs, source, name, ret_file, &own);
 	bfs_source_unref(source);
@@ -263,6 +293,15 @@ void bloscfs_close(struct bloscfs_file *file)
 		return;
 	bfs_nesting_free(file->nesting);
 	bfs_free(file);
+}
+
+void bloscfs_rest(struct bloscfs_file *file)
+{
+	struct bfs_source *source =
+		file ? file->root->array->container->source : NULL;
+
+	if (source)
+		bfs_source_rest(source);
 }
 
 void bloscfs_remember(struct bloscfs_file *file)

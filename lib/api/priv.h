@@ -14,11 +14,13 @@
 #include "base/call.h"
 #include "base/err.h"
 #include "base/mem_turn.h"
+#include "source/dir.h"
 #include "view/nesting.h"
 
 struct bloscfs {
 	struct bfs_engine *engine;
 	uint32_t views;
+	bool drop_behind;
 	/* For budget.c. */
 	struct bloscfs *next;		/* among those that live */
 	uint64_t max_memory;		/* 0: no limit */
@@ -63,6 +65,20 @@ bool bfs_api_again(struct bfs_turn *turn, uint64_t mark, enum bfs_err *err,
 enum bfs_err bfs_api_open(struct bloscfs *fs, struct bfs_source *source,
 			  const char *name, struct bloscfs_file **ret_file,
 			  struct bfs_diag *diag);
+/* The same of a directory, and guard as for bfs_container_open_in. */
+enum bfs_err bfs_api_open_in(struct bloscfs *fs, struct bfs_dir *dir,
+			     const struct bfs_guard *guard,
+			     struct bloscfs_file **ret_file,
+			     struct bfs_diag *diag);
+enum bfs_err bfs_api_probe_in(struct bfs_dir *dir, const char **ret_format,
+			      struct bfs_diag *diag);
+/* A caller's own source, which is closed with it; on failure it is not. */
+enum bfs_err bfs_api_source(const struct bloscfs_source *given,
+			    struct bfs_source **ret_source,
+			    struct bfs_diag *diag);
+/* What a caller's own source or directory says, as ours. */
+void bfs_api_take_why(const struct bloscfs_diag *pub, struct bfs_diag *own);
+enum bfs_err bfs_api_take_err(enum bloscfs_err err);
 /* The format of the container in a source, which is taken over. */
 enum bfs_err bfs_api_probe(struct bfs_source *source, const char *name,
 			   const char **ret_format, struct bfs_diag *diag);

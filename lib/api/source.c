@@ -18,14 +18,13 @@ struct outside {
 	struct bloscfs_source how;
 };
 
-/* A phrase of the caller's as one of ours. */
-static void take_why(const struct bloscfs_diag *pub, struct bfs_diag *own)
+void bfs_api_take_why(const struct bloscfs_diag *pub, struct bfs_diag *own)
 {
 	memcpy(own->text, pub->text, sizeof(own->text));
 	own->text[sizeof(own->text) - 1] = '\0';
 }
 
-static enum bfs_err take_err(enum bloscfs_err err)
+enum bfs_err bfs_api_take_err(enum bloscfs_err err)
 {
 	return (unsigned)err < BFS_N_ERRS ? (enum bfs_err)err : BFS_ERR_IO;
 }
@@ -39,8 +38,8 @@ static enum bfs_err read_outside(void *arg, uint64_t off, void *buf,
 	enum bloscfs_err err;
 
 	err = o->how.read(o->how.arg, off, buf, len, ret_len, &why);
-	take_why(&why, diag);
-	return take_err(err);
+	bfs_api_take_why(&why, diag);
+	return bfs_api_take_err(err);
 }
 
 static enum bfs_err check_outside(void *arg, struct bfs_diag *diag)
@@ -49,8 +48,8 @@ static enum bfs_err check_outside(void *arg, struct bfs_diag *diag)
 	struct bloscfs_diag why = { .chunk = -1 };
 	enum bloscfs_err err = o->how.check(o->how.arg, &why);
 
-	take_why(&why, diag);
-	return take_err(err);
+	bfs_api_take_why(&why, diag);
+	return bfs_api_take_err(err);
 }
 
 static void tell_outside(void *arg, const struct bfs_range *ranges, size_t n)
@@ -129,6 +128,20 @@ static bool is_whole(const struct bloscfs_source *source)
 		return false;
 	how = take_how(source);
 	return how.read && (how.identity || !how.identity_len);
+}
+
+enum bfs_err bfs_api_source(const struct bloscfs_source *given,
+			    struct bfs_source **ret_source,
+			    struct bfs_diag *diag)
+{
+	struct outside *o;
+
+	if (!is_whole(given))
+		return bfs_fail(diag, BFS_ERR_IO, 0, "a source without "
+				"functions");
+	BFS_TRY(make_source(given, &o, ret_source, diag));
+	bfs_source_callback_own(*ret_source);
+	return BFS_OK;
 }
 
 enum bloscfs_err bloscfs_probe_source(const struct bloscfs_source *source,

@@ -3,8 +3,10 @@
  * table.h - from key to slot, in shards that are locked apart.
  *
  * A hit takes its shard's lock and nothing else. Whoever inserts, evicts or
- * unlinks holds the cache's lock as well, and takes it first. What the
- * tables grow beyond their first size is charged to *held_len.
+ * unlinks holds the cache's lock as well, and takes it first. A shard grows and
+ * shrinks by a few buckets at a time (linear hashing), so that no lock is held
+ * for longer where there are more slots. What the tables grow beyond their
+ * first size is charged to *held_len.
  */
 #ifndef BFS_CACHE_TABLE_H
 #define BFS_CACHE_TABLE_H
@@ -14,12 +16,18 @@
 #include <pthread.h>
 
 #define BFS_N_SHARDS 16
+#define BFS_SEGMENT 64
 
 struct bfs_shard {
 	pthread_mutex_t lock;		/* guards buckets and chains */
-	struct bfs_slot **buckets;
-	size_t n_buckets;		/* a power of two */
+	/* Arrays of BFS_SEGMENT buckets; room for max_segments of them. */
+	struct bfs_slot ***segments;
+	size_t max_segments;
+	size_t n_buckets;
+	size_t mask;			/* the least 2^k - 1 that names all */
 	size_t n_slots;
+	size_t most_moved;		/* slots looked at to move them, under
+					 * one hold of the lock */
 	_Atomic uint64_t hits;
 	_Atomic uint64_t misses;
 	_Atomic uint64_t waits;
@@ -55,7 +63,8 @@ bool bfs_table_evict(struct bfs_table *table, struct bfs_slot *slot)
 	BFS_MUST_CHECK;
 uint32_t bfs_table_unlink(struct bfs_table *table, struct bfs_slot *slot)
 	BFS_MUST_CHECK;
-/* Gives back buckets that are not needed now. */
+/* Gives back buckets that are not needed now, letting others have the locks
+ * between steps. */
 void bfs_table_shrink(struct bfs_table *table);
 
 #endif

@@ -15,14 +15,10 @@
 #include "text/dtype.h"
 #include "base/mem.h"
 #include "base/moment.h"
-#include "source/below.h"
+#include "source/dir.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define HEADER 16
 #define MAX_JSON (256 << 10)
@@ -33,62 +29,32 @@
 
 struct column {
 	struct bfs_openfiles files;
-	struct bfs_fd *data, *meta;	/* or NULL */
+	struct bfs_dir *data, *meta;	/* or NULL */
 };
 
-/* -1 where there is none; the reason is counted (moment.h). */
-static int open_below(int dirfd, const char *name)
+static bool probe_dir(struct bfs_dir *dir)
 {
-	int fd;
-
-	if (bfs_source_avoids(dirfd, name))
-		return -1;
-	do
-		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					 O_CLOEXEC);
-	while (fd < 0 && errno == EINTR);
-	if (fd < 0)
-		(void)bfs_source_errno(errno, name, 0, NULL);
-	return fd;
-}
-
-/* Whether a regular file is there; errors are counted (moment.h). */
-static bool find_file(int dirfd, const char *name, struct stat *ret_st)
-{
-	if (bfs_source_avoids(dirfd, name))
-		return false;
-	if (!fstatat(dirfd, name, ret_st, AT_SYMLINK_NOFOLLOW))
-		return S_ISREG(ret_st->st_mode);
-	(void)bfs_source_errno(errno, name, 0, NULL);
-	return false;
-}
-
-static bool probe_dir(int dirfd)
-{
+	struct bfs_dir *meta = bfs_dir_below(dir, "meta"), *data = NULL;
 	struct bfs_source *source;
-	int meta = open_below(dirfd, "meta"), data;
-	bool found;
 
-	if (meta < 0)
-		return false;
-	found = bfs_source_member(meta, "storage", &source, NULL) == BFS_OK;
-	if (found)
+	if (meta && bfs_dir_file(meta, "storage", NULL, &source, NULL) ==
+			    BFS_OK) {
 		bfs_source_unref(source);
-	close(meta);
-	data = found ? open_below(dirfd, "data") : -1;
-	if (data >= 0)
-		close(data);
-	return data >= 0;
+		data = bfs_dir_below(dir, "data");
+	}
+	bfs_dir_unref(meta);
+	bfs_dir_unref(data);
+	return data != NULL;
 }
 
 /* A file of the column as a metalayer; *ret_source is borrowed. */
-static enum bfs_err add_file(struct bfs_container *f, struct bfs_fd *dir,
+static enum bfs_err add_file(struct bfs_container *f, struct bfs_dir *dir,
 			     const char *name, struct bfs_source **ret_source,
 			     struct bfs_diag *why)
 {
 	struct bfs_source *source;
 
-	BFS_TRY(bfs_below_file(dir, name, &f->guard, &source, why));
+	BFS_TRY(bfs_dir_file(dir, name, &f->guard, &source, why));
 	if (bfs_container_add_meta(&f->metas, &f->n_metas, name, strlen(name),
 				   0, bfs_source_len(source), false)) {
 		bfs_source_unref(source);
@@ -102,7 +68,7 @@ static enum bfs_err add_file(struct bfs_container *f, struct bfs_fd *dir,
 }
 
 /* One JSON file of meta/, as a metalayer and as a tree. */
-static enum bfs_err read_json(struct bfs_container *f, struct bfs_fd *meta,
+static enum bfs_err read_json(struct bfs_container *f, struct bfs_dir *meta,
 			      const char *name,
 			      struct bfs_document **ret_document,
 			      struct bfs_diag *why)
@@ -137,9 +103,9 @@ static enum bfs_err read_json(struct bfs_container *f, struct bfs_fd *meta,
 static enum bfs_err add_attrs(struct bfs_container *f, struct bfs_diag *diag)
 {
 	struct bfs_source *source;
-	struct stat st;
+	uint64_t len;
 
-	if (!find_file(f->dirfd, ATTRS, &st))
+	if (!bfs_dir_has(f->dir, ATTRS, &len))
 		return BFS_OK;
 	return add_file(f, f->dir, ATTRS, &source, diag);
 }
@@ -259,28 +225,21 @@ static enum bfs_err size_column(struct bfs_container *f, int64_t nbytes,
 }
 
 /* What the chunk files take; of very many, what bcolz last noted. */
-static void count_stored(struct bfs_container *f, struct bfs_fd *data,
+static void count_stored(struct bfs_container *f, struct bfs_dir *data,
 			 int64_t claimed)
 {
-	struct stat st;
+	uint64_t i, len;
 	char name[32];
-	uint64_t i;
-	int fd;
 
 	if (f->n_chunks > MAX_COUNTED) {
 		f->cbytes += claimed > 0 ? (uint64_t)claimed : 0;
 		return;
 	}
-	fd = bfs_fd_take(data);
-	if (fd < 0)
-		(void)bfs_source_errno(-fd, "data", 0, NULL);
-	for (i = 0; i < f->n_chunks && fd >= 0; i++) {
+	for (i = 0; i < f->n_chunks; i++) {
 		snprintf(name, sizeof(name), CHUNK_NAME, i);
-		if (find_file(fd, name, &st))
-			f->cbytes += (uint64_t)st.st_size;
+		if (bfs_dir_has(data, name, &len))
+			f->cbytes += len;
 	}
-	if (fd >= 0)
-		bfs_fd_give(data);
 }
 
 static enum bfs_err open_meta(struct bfs_container *f, struct bfs_diag *diag)
@@ -324,15 +283,15 @@ static enum bfs_err open_column(struct bfs_container *f, const char *name,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	bfs_openfiles_init(&c->files, &f->guard);
 	f->priv = c;
-	c->data = bfs_below_dir(f->dir, "data");
-	c->meta = bfs_below_dir(f->dir, "meta");
+	c->data = bfs_dir_below(f->dir, "data");
+	c->meta = bfs_dir_below(f->dir, "meta");
 	if (!c->data || !c->meta)
 		return bfs_container_gone(mark, "the column is", diag);
 	err = open_meta(f, diag);
 	/* A container has a source, whatever is wrong with its files. */
 	if (err == BFS_OK && !f->source)
-		err = bfs_below_file(c->meta, "storage", &f->guard,
-				     &f->source, diag);
+		err = bfs_dir_file(c->meta, "storage", &f->guard,
+				   &f->source, diag);
 	return err == BFS_OK ? add_attrs(f, diag) : err;
 }
 
@@ -372,8 +331,8 @@ static void close_column(struct bfs_container *f)
 	if (!c)
 		return;
 	bfs_openfiles_release(&c->files);
-	bfs_fd_unref(c->data);
-	bfs_fd_unref(c->meta);
+	bfs_dir_unref(c->data);
+	bfs_dir_unref(c->meta);
 	bfs_free(c);
 }
 

@@ -58,7 +58,7 @@ void bfs_container_close(struct bfs_container *container)
 	bfs_free(container->array.dtype);
 	bfs_free(container->starts);
 	bfs_source_unref(container->source);
-	bfs_fd_unref(container->dir);
+	bfs_dir_unref(container->dir);
 	pthread_mutex_destroy(&container->sizes_lock);
 	bfs_free(container);
 }
@@ -68,9 +68,7 @@ bool bfs_container_set_how(struct bfs_container *container,
 {
 	if (!container->dir)
 		return bfs_source_set_how(container->source, how);
-	container->dirfd = -1;
-	bfs_fd_set_how(container->dir, how);
-	return true;
+	return bfs_dir_set_how(container->dir, how);
 }
 
 enum bfs_err bfs_container_gone(uint64_t mark, const char *what,
@@ -84,7 +82,7 @@ enum bfs_err bfs_container_gone(uint64_t mark, const char *what,
 
 bool bfs_container_is_removed(const struct bfs_container *container)
 {
-	return container->dir ? bfs_fd_is_nameless(container->dir)
+	return container->dir ? bfs_dir_is_nameless(container->dir)
 			      : bfs_source_is_nameless(container->source);
 }
 

@@ -30,8 +30,7 @@ enum bfs_status { BFS_GOOD, BFS_DAMAGED, BFS_UNSUPPORTED };
 struct bfs_container {
 	const struct bfs_format *ops;
 	struct bfs_source *source;	/* the container's own bytes */
-	struct bfs_fd *dir;		/* of a directory; else NULL */
-	int dirfd;			/* the same, while opening; else -1 */
+	struct bfs_dir *dir;		/* of a directory; else NULL */
 	struct bfs_guard guard;		/* of a directory's files */
 	void *priv;			/* the row's own */
 	const char *format;		/* shown to users */
@@ -106,6 +105,7 @@ const struct bfs_format *bfs_container_probe(struct bfs_source *source,
 /* Whether there is one, and its head says that more should follow. */
 bool bfs_container_is_short(struct bfs_source *source, const char *name);
 /* The row that takes this directory, or NULL. */
+const struct bfs_format *bfs_container_probe_in(struct bfs_dir *dir);
 const struct bfs_format *bfs_container_probe_dir(int dirfd);
 /* Tells how the container's file or directory is opened again, whose descriptor
  * may be let go from then on; how->arg is taken over. False where there is none
@@ -124,12 +124,13 @@ enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
 				    struct bfs_cache *cache,
 				    struct bfs_container **ret_container,
 				    struct bfs_diag *diag) BFS_MUST_CHECK;
-/* The same with a guard for its files, which is copied. */
-enum bfs_err bfs_container_open_guarded(int dirfd,
-					const struct bfs_guard *guard,
-					struct bfs_cache *cache,
-					struct bfs_container **ret_container,
-					struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The same of what is opened already, with a guard for its files, which is
+ * copied. References dir. */
+enum bfs_err bfs_container_open_in(struct bfs_dir *dir,
+				   const struct bfs_guard *guard,
+				   struct bfs_cache *cache,
+				   struct bfs_container **ret_container,
+				   struct bfs_diag *diag) BFS_MUST_CHECK;
 /* Opens what probe found (ops NULL: probes itself; NOT_FORMAT if nothing).
  * References source. */
 enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,

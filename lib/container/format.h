@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "chunk/plan.h"
 #include "container/parts.h"
+#include "source/dir.h"
 #include "source/source.h"
 
 #include <stdbool.h>
@@ -44,13 +45,13 @@ struct bfs_format {
 			 uint64_t file_len);
 	/* The probe of containers that are directories; the other is NULL
 	 * then. A glance: one or two openat. */
-	bool (*probe_dir)(int dirfd);
+	bool (*probe_dir)(struct bfs_dir *dir);
 	/* Of a directory: the file in it that a writer changes with the
 	 * content; one that tells a damaged container without it. */
 	const char *index_name, *index_else;
 	/* Of a directory: the files that it may consist of, up to a NULL. */
 	const struct bfs_dir_part *parts;
-	/* Fills container (zeroed, source set; for a directory dirfd, and the
+	/* Fills container (zeroed, source set; for a directory dir, and the
 	 * row sets source). Damage is not a failure: it sets status and
 	 * why, and leaves what can be served. */
 	enum bfs_err (*open)(struct bfs_container *container, const char *name,

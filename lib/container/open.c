@@ -10,9 +10,6 @@
 #include "base/moment.h"
 #include "source/sweep.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 const struct bfs_format *const bfs_formats[] = {
 #define BFS_CONTAINER_ROW(stem) &bfs_container_##stem,
@@ -77,15 +74,26 @@ bool bfs_container_is_short(struct bfs_source *source, const char *name)
 	       row->is_short(head, len, bfs_source_len(source));
 }
 
-const struct bfs_format *bfs_container_probe_dir(int dirfd)
+const struct bfs_format *bfs_container_probe_in(struct bfs_dir *dir)
 {
 	size_t i;
 
 	for (i = 0; i < bfs_n_formats; i++)
-		if (bfs_formats[i]->probe_dir &&
-		    bfs_formats[i]->probe_dir(dirfd))
+		if (bfs_formats[i]->probe_dir && bfs_formats[i]->probe_dir(dir))
 			return bfs_formats[i];
 	return NULL;
+}
+
+const struct bfs_format *bfs_container_probe_dir(int dirfd)
+{
+	const struct bfs_format *row;
+	struct bfs_dir *dir;
+
+	if (bfs_dir_fd(dirfd, &dir, NULL) != BFS_OK)
+		return NULL;
+	row = bfs_container_probe_in(dir);
+	bfs_dir_unref(dir);
+	return row;
 }
 
 static struct bfs_container *new_container(const struct bfs_format *ops,
@@ -98,7 +106,6 @@ static struct bfs_container *new_container(const struct bfs_format *ops,
 	pthread_mutex_init(&container->sizes_lock, NULL);
 	container->ops = ops;
 	container->cache = cache;
-	container->dirfd = -1;
 	container->format = ops->name;
 	container->typesize = 1;
 	return container;
@@ -114,7 +121,8 @@ static enum bfs_err open_row(struct bfs_container *container, const char *name,
 	return bfs_source_check(container->source, diag);
 }
 
-static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
+/* row NULL: probes itself. */
+static enum bfs_err open_dir(struct bfs_dir *dir, const struct bfs_format *row,
 			     const struct bfs_guard *guard,
 			     struct bfs_cache *cache,
 			     struct bfs_container **ret_container,
@@ -124,31 +132,19 @@ static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 	struct bfs_container *container;
 	enum bfs_err err;
 
-	if (!ops)
-		ops = bfs_container_probe_dir(dirfd);
-	if (!ops)
+	if (!row)
+		row = bfs_container_probe_in(dir);
+	if (!row)
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	container = new_container(ops, cache);
+	container = new_container(row, cache);
 	if (!container)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for a container");
 	container->guard = *guard;
-	do {
-		container->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
-	} while (container->dirfd < 0 && bfs_fd_may_retry(errno));
-	if (container->dirfd >= 0)
-		container->dir = bfs_fd_new(container->dirfd);
-	if (container->dirfd >= 0 && !container->dir) {
-		close(container->dirfd);
-		err = bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	} else if (container->dirfd < 0)
-		err = bfs_source_errno(errno, "the directory cannot be opened "
-				       "again", 0, diag);
-	else
-		err = bfs_moment_settle(mark, open_row(container, NULL, diag),
-					diag);
+	container->dir = bfs_dir_ref(dir);
+	err = bfs_moment_settle(mark, open_row(container, NULL, diag), diag);
 	if (err != BFS_OK) {
 		bfs_container_close(container);
 		return err;
@@ -157,22 +153,28 @@ static enum bfs_err open_dir(int dirfd, const struct bfs_format *ops,
 	return BFS_OK;
 }
 
+enum bfs_err bfs_container_open_in(struct bfs_dir *dir,
+				   const struct bfs_guard *guard,
+				   struct bfs_cache *cache,
+				   struct bfs_container **ret_container,
+				   struct bfs_diag *diag)
+{
+	return open_dir(dir, NULL, guard, cache, ret_container, diag);
+}
+
 enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
 				    struct bfs_cache *cache,
 				    struct bfs_container **ret_container,
 				    struct bfs_diag *diag)
 {
-	return open_dir(dirfd, ops, &(struct bfs_guard){ 0 }, cache,
-			ret_container, diag);
-}
+	struct bfs_dir *dir;
+	enum bfs_err err;
 
-enum bfs_err bfs_container_open_guarded(int dirfd,
-					const struct bfs_guard *guard,
-					struct bfs_cache *cache,
-					struct bfs_container **ret_container,
-					struct bfs_diag *diag)
-{
-	return open_dir(dirfd, NULL, guard, cache, ret_container, diag);
+	BFS_TRY(bfs_dir_fd(dirfd, &dir, diag));
+	err = open_dir(dir, ops, &(struct bfs_guard){ 0 }, cache,
+		       ret_container, diag);
+	bfs_dir_unref(dir);
+	return err;
 }
 
 static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,

@@ -5,8 +5,6 @@
  */
 #include "container/openfiles.h"
 
-#include "source/below.h"
-
 #include <stddef.h>
 
 void bfs_openfiles_init(struct bfs_openfiles *files,
@@ -55,7 +53,7 @@ static void keep_open(struct bfs_openfiles *files, uint64_t number,
 }
 
 enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
-			       struct bfs_fd *dir, uint64_t number,
+			       struct bfs_dir *dir, uint64_t number,
 			       const char *name,
 			       struct bfs_source **ret_source,
 			       struct bfs_diag *diag)
@@ -63,8 +61,8 @@ enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
 	struct bfs_source *found = find_open(files, number);
 
 	if (!found) {
-		BFS_TRY(bfs_below_file(dir, name, files->guard, &found,
-				       diag));
+		BFS_TRY(bfs_dir_file(dir, name, files->guard, &found,
+				     diag));
 		keep_open(files, number, found);
 	}
 	*ret_source = found;

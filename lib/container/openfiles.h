@@ -6,7 +6,7 @@
 #define BFS_CONTAINER_OPENFILES_H
 
 #include "base/err.h"
-#include "source/source.h"
+#include "source/dir.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ void bfs_openfiles_release(struct bfs_openfiles *files);
 
 /* File `number` of a directory, called `name` there, referenced. */
 enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
-			       struct bfs_fd *dir, uint64_t number,
+			       struct bfs_dir *dir, uint64_t number,
 			       const char *name,
 			       struct bfs_source **ret_source,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;

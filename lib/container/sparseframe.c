@@ -13,14 +13,14 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "source/below.h"
+#include "source/dir.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define INDEX_NAME "chunks.b2frame"
 
-static bool probe_dir(int dirfd)
+static bool probe_dir(struct bfs_dir *dir)
 {
 	static const uint8_t magic[] = "\xa8" "b2frame";
 	struct bfs_source *source;
@@ -28,7 +28,7 @@ static bool probe_dir(int dirfd)
 	size_t len;
 	bool found;
 
-	if (bfs_source_member(dirfd, INDEX_NAME, &source, NULL) != BFS_OK)
+	if (bfs_dir_file(dir, INDEX_NAME, NULL, &source, NULL) != BFS_OK)
 		return false;
 	/* An index that was cut off, even to nothing, is still one. */
 	len = (size_t)bfs_min(sizeof(head), bfs_source_len(source));
@@ -48,8 +48,8 @@ static enum bfs_err open_dir(struct bfs_container *f, const char *name,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	bfs_openfiles_init(files, &f->guard);
 	f->priv = files;
-	BFS_TRY(bfs_below_file(f->dir, INDEX_NAME, &f->guard, &f->source,
-			       diag));
+	BFS_TRY(bfs_dir_file(f->dir, INDEX_NAME, &f->guard, &f->source,
+			     diag));
 	BFS_TRY(bfs_b2frame_open(f, true, diag));
 	f->cbytes += f->data_len;
 	return BFS_OK;

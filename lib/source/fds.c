@@ -264,6 +264,14 @@ int bfs_fd_take(struct bfs_fd *f)
 	return f->fd;
 }
 
+int bfs_fd_take_open(struct bfs_fd *f)
+{
+	if (!(atomic_fetch_add(&f->users, 1) & AWAY))
+		return f->fd;
+	atomic_fetch_sub(&f->users, 1);
+	return -EBADF;
+}
+
 void bfs_fd_give(struct bfs_fd *f)
 {
 	unsigned users = atomic_fetch_sub(&f->users, 1);

@@ -40,6 +40,8 @@ void bfs_fd_unref(struct bfs_fd *f);
 /* The descriptor, good until given back, or -errno (then nothing is to be
  * given back): -EMFILE or -ENFILE if there is truly none left. */
 int bfs_fd_take(struct bfs_fd *f) BFS_MUST_CHECK;
+/* The same if it is open, else -EBADF: it is not opened for it. */
+int bfs_fd_take_open(struct bfs_fd *f) BFS_MUST_CHECK;
 void bfs_fd_give(struct bfs_fd *f);
 
 /* Whether it is open, and its file has no name any more. Answers from what this

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * file.c - a regular file as a source: pread, and a look at fstat to see
- * whether it is still the file that was opened.
+ * whether it is still the file that was opened. Where it is asked for, pages
+ * are given back to the kernel behind who reads: decoded blocks are cached, and
+ * often the kernel has the decoded bytes as pages too. Pages that are dirty or
+ * mapped it keeps.
  */
 #include "source/source.h"
 
 #include "base/bytes.h"
 #include "base/call.h"
 #include "base/mem.h"
+#include "source/behind.h"
 #include "source/fds.h"
 
 #include <errno.h>
@@ -22,6 +26,7 @@ struct file {
 	struct bfs_fd *fd;
 	struct bfs_guard guard;
 	_Atomic int64_t ctime_ns;	/* when the guard was asked */
+	struct bfs_behind *behind;	/* NULL: pages stay */
 };
 
 static struct bfs_source_id identify(const struct stat *st)
@@ -144,6 +149,22 @@ static enum bfs_err read_fd(int fd, uint64_t off, void *buf, size_t len,
 	return BFS_OK;
 }
 
+static void drop(int fd, const struct bfs_range *range)
+{
+	/* A length of 0 would say: all the rest. */
+	if (range->len)
+		posix_fadvise(fd, (off_t)range->off, (off_t)range->len,
+			      POSIX_FADV_DONTNEED);
+}
+
+static void leave_behind(struct file *f, int fd, uint64_t off, uint64_t len)
+{
+	struct bfs_range due;
+
+	if (f->behind && bfs_behind_note(f->behind, off, len, &due))
+		drop(fd, &due);
+}
+
 static enum bfs_err read_file(struct bfs_source *s, uint64_t off, void *buf,
 			      size_t len, struct bfs_diag *diag)
 {
@@ -154,6 +175,7 @@ static enum bfs_err read_file(struct bfs_source *s, uint64_t off, void *buf,
 	if (fd < 0)
 		return lost(-fd, diag);
 	err = read_fd(fd, off, buf, len, diag);
+	leave_behind((struct file *)s, fd, off, len);
 	bfs_fd_give(held);
 	return err;
 }
@@ -169,16 +191,37 @@ static void will_need_file(struct bfs_source *s, uint64_t off, uint64_t len)
 	bfs_fd_give(held);
 }
 
+static void rest_file(struct bfs_source *s)
+{
+	struct file *f = (struct file *)s;
+	struct bfs_range due;
+	int fd;
+
+	if (!f->behind)
+		return;
+	fd = bfs_fd_take_open(f->fd);
+	if (fd < 0)
+		return;
+	while (bfs_behind_rest(f->behind, &due))
+		drop(fd, &due);
+	bfs_fd_give(f->fd);
+}
+
 static void close_file(struct bfs_source *s)
 {
-	bfs_fd_unref(((struct file *)s)->fd);
-	bfs_free(s);
+	struct file *f = (struct file *)s;
+
+	rest_file(s);
+	bfs_behind_free(f->behind);
+	bfs_fd_unref(f->fd);
+	bfs_free(f);
 }
 
 static const struct bfs_source_ops file_ops = {
 	.read = read_file,
 	.check = check_file,
 	.will_need = will_need_file,
+	.rest = rest_file,
 	.close = close_file,
 };
 
@@ -226,6 +269,16 @@ bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how)
 	return true;
 }
 
+bool bfs_source_drop_behind(struct bfs_source *s)
+{
+	struct file *f = (struct file *)s;
+
+	if (s->ops != &file_ops || s->len == 0)
+		return true;
+	f->behind = bfs_behind_new(s->len);
+	return f->behind != NULL;
+}
+
 static bool (*avoid_name)(int dirfd, const char *name);
 
 void bfs_source_set_avoid(bool (*avoid)(int dirfd, const char *name))
@@ -262,6 +315,11 @@ enum bfs_err bfs_source_guarded(int dirfd, const char *name,
 	if (fd < 0)
 		return bfs_source_errno(errno, name, 0, diag);
 	err = bfs_source_file(fd, &source, diag);
+	if (err == BFS_OK && guard && guard->drop_behind &&
+	    !bfs_source_drop_behind(source)) {
+		bfs_source_unref(source);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	}
 	if (err == BFS_OK && guard && guard->may) {
 		((struct file *)source)->guard = *guard;
 		err = bfs_source_check(source, diag);

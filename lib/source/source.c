@@ -50,6 +50,11 @@ static void will_need_window(struct bfs_source *s, uint64_t off, uint64_t len)
 	bfs_source_will_need(w->parent, w->off + off, len);
 }
 
+static void rest_window(struct bfs_source *s)
+{
+	bfs_source_rest(((struct window *)s)->parent);
+}
+
 static void will_read_window(struct bfs_source *s,
 			     const struct bfs_range *ranges, size_t n)
 {
@@ -77,6 +82,7 @@ static const struct bfs_source_ops window_ops = {
 	.check = check_window,
 	.will_need = will_need_window,
 	.will_read = will_read_window,
+	.rest = rest_window,
 	.close = close_window,
 };
 
@@ -198,6 +204,12 @@ void bfs_source_will_need(struct bfs_source *s, uint64_t off, uint64_t len)
 {
 	if (s->ops->will_need)
 		s->ops->will_need(s, off, len);
+}
+
+void bfs_source_rest(struct bfs_source *s)
+{
+	if (s->ops->rest)
+		s->ops->rest(s);
 }
 
 static int compare_ranges(const void *a, const void *b)

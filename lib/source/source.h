@@ -49,6 +49,8 @@ struct bfs_source_ops {
 	 * in order, with gaps between them. NULL where is_told is false. */
 	void (*will_read)(struct bfs_source *s, const struct bfs_range *ranges,
 			  size_t n);
+	/* Nobody reads for now; may be NULL. */
+	void (*rest)(struct bfs_source *s);
 	void (*close)(struct bfs_source *s);
 };
 
@@ -74,11 +76,17 @@ enum bfs_err bfs_source_file(int fd, struct bfs_source **ret_source,
  * Before the source is shared. */
 bool bfs_source_set_how(struct bfs_source *s, const struct bfs_fd_how *how);
 
+/* Gives a file's pages back to the kernel behind those who read it, in steps
+ * (source/behind.h). False without memory; nothing happens for what is no
+ * file itself. Before the source is shared. */
+bool bfs_source_drop_behind(struct bfs_source *s) BFS_MUST_CHECK;
+
 /* Asked about each file of a directory before it is read, and again when the
  * file's change time differs. */
 struct bfs_guard {
 	bool (*may)(void *arg, int fd);	/* NULL: each may be read */
 	void *arg;			/* outlives what it guards */
+	bool drop_behind;		/* bfs_source_drop_behind of each */
 };
 
 /* bfs_fd_is_nameless of a file; false for all else. */
@@ -132,6 +140,9 @@ enum bfs_err bfs_source_check(struct bfs_source *s,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
 void bfs_source_will_need(struct bfs_source *s, uint64_t off, uint64_t len);
+
+/* Nobody reads for now: what was kept for those who go on is given back. */
+void bfs_source_rest(struct bfs_source *s);
 
 /* What a source that is_told will be asked for: n ranges that lie inside it,
  * in any order; they are put in order and merged. For others: nothing. */

@@ -1,20 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A web server of ranges that can do wrong in every way it is told to.
+"""A web server of ranges that can do wrong in every way it is told to, with a
+context of ssl also over TLS.
 
 Server.log has a row for each request: (path, range, status, bytes sent).
 Server.faults is a list of what the next requests meet, one each; None is no
-fault. always is met by every request while it is set.
+fault. always is met by every request while it is set; choose, a function of
+the path, says it of each that faults leave alone. endless, a
+function of the path, makes each page of a listing.
 """
 import contextlib
 import email.utils
 import hashlib
 import html
 import http.server
+import os
 import re
 import socketserver
 import threading
 import time
 import urllib.parse
+
+# Nothing of the one who runs the tests.
+for variable in list(os.environ):
+    if variable.startswith("AWS_") or variable.endswith("_proxy"):
+        del os.environ[variable]
+os.environ["HOME"] = "/nonexistent"
+
+
+def s3(server, **more):
+    """Where S3's own variables point; put back behind it."""
+    wanted = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+              "AWS_SECRET_ACCESS_KEY": "swordfish-secret",
+              "AWS_ENDPOINT_URL": server.url, **more}
+
+    @contextlib.contextmanager
+    def scope():
+        os.environ.update(wanted)
+        try:
+            yield
+        finally:
+            for name in wanted:
+                del os.environ[name]
+    return scope()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -28,7 +55,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         with server.lock:
-            fault = server.faults.pop(0) if server.faults else server.always
+            fault = server.faults.pop(0) if server.faults else \
+                server.choose(self.path) if server.choose else server.always
             found = server.objects.get(
                 urllib.parse.unquote(self.path.split("?")[0]))
             server.asked.append(dict(self.headers))
@@ -64,6 +92,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "reset":
             self.close_connection = True
             return 0
+        if fault == "late":
+            self.server.hung.wait(self.server.pause)
         if fault == "garbage":
             self.wfile.write(b"\x00\xffnot http at all\r\n\r\n" * 50)
             self.close_connection = True
@@ -78,6 +108,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def listing(self, fault):
         """What S3 says of a bucket, with its folders by a delimiter."""
+        if self.server.endless:
+            return self.plain(200, self.server.endless(self.path))
         path, _, query = self.path.partition("?")
         given = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         names = [name.split("=")[0] for name in query.split("&")]
@@ -107,10 +139,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def page(fault, names, rows, more):
         text = ['<?xml version="1.0" encoding="UTF-8"?>']
         if fault == "entities":
-            text.append('<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + "".join(
+            text.append('<!DOCTYPE x [<!ENTITY a0 "aaaaaaaaaa">' + "".join(
                 f'<!ENTITY a{i} "{("&a" + str(i - 1) + ";") * 10}">'
                 for i in range(1, 9)) + "]>")
+        if fault == "external":
+            text.append('<!DOCTYPE x [<!ENTITY a0 SYSTEM '
+                        '"file:///etc/passwd">]>')
         text.append("<ListBucketResult>")
+        if fault in ("entities", "external"):
+            entity = "a8" if fault == "entities" else "a0"
+            text.append(f"<Contents><Key>&{entity};</Key><Size>1</Size>"
+                        "</Contents>")
         if fault == "deep":
             text.append("<a>" * 100000)
         for name in names:
@@ -153,7 +192,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.plain(412)
         span = self.span(len(content))
         if fault == "whole" or (span is None and content):
-            return self.send(200, content, tag, modified)
+            return self.send(200, content, tag, modified, fault=fault)
         if span is None or span[0] > span[1]:
             return self.plain(416, Content_Range=f"bytes */{len(content)}")
         first, last = span
@@ -174,17 +213,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
             ranges = None
         elif fault == "huge range":
             ranges = f"bytes {first}-{2 ** 64 - 1}/{2 ** 64}"
+        elif fault == "negative range":
+            ranges = f"bytes -{first + 1}-{last}/{len(content)}"
         elif fault == "other tag":
             tag = '"another"'
+        elif fault == "no tag":
+            tag = None
         elif fault == "cut":
             body = body[:len(body) // 2]
         elif fault == "gzip":
             return self.send(206, body, tag, modified, ranges, length,
                              Content_Encoding="gzip")
-        return self.send(206, body, tag, modified, ranges, length)
+        return self.send(206, body, tag, modified, ranges, length, fault)
 
     def send(self, status, body, tag, modified, ranges=None, length=None,
-             **headers):
+             fault=None, **headers):
         self.send_response(status)
         if tag:
             self.send_header("ETag", tag)
@@ -199,7 +242,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(length))
         self.end_headers()
         with contextlib.suppress(ConnectionError):
-            self.wfile.write(body)
+            if fault in ("slow", "stalled"):
+                self.wfile.write(body[:len(body) // 2])
+                self.server.hung.wait(self.server.pause if fault == "slow"
+                                      else 60)
+                self.wfile.write(body[len(body) // 2:])
+            else:
+                self.wfile.write(body)
         self.sent = len(body)
         if len(body) != length:
             self.close_connection = True
@@ -211,15 +260,21 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     allow_reuse_address = True
     request_queue_size = 128
 
-    def __init__(self):
+    def __init__(self, context=None):
         super().__init__(("127.0.0.1", 0), Handler)
+        if context:
+            # Each connection's own thread shakes hands.
+            self.socket = context.wrap_socket(
+                self.socket, server_side=True, do_handshake_on_connect=False)
         self.lock = threading.Lock()
         self.objects, self.log, self.asked = {}, [], []
         self.faults, self.always, self.latency = [], None, 0
+        self.choose, self.pause, self.endless = None, 1, None
         self.fault_headers, self.page = {}, 1000
         self.at_once = self.most_at_once = 0
         self.hung = threading.Event()
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = ("https" if context else "http") + \
+            f"://127.0.0.1:{self.server_address[1]}"
         self.thread = threading.Thread(target=self.serve_forever,
                                        kwargs={"poll_interval": 0.05})
         self.thread.start()

@@ -15,32 +15,10 @@ import harness
 import programs
 import samples
 from harness import DATA, Mount, equal, fails_with, read, wait_until
-from objects import Server
+from objects import Server, s3
 
 LARGE = 16 << 20  # is not read whole
 SMALL = "good-frame-metalayers.b2frame"
-# Nothing of the one who runs the tests.
-for variable in list(os.environ):
-    if variable.startswith("AWS_") or variable.endswith("_proxy"):
-        del os.environ[variable]
-os.environ["HOME"] = "/nonexistent"
-
-
-def s3(server, **more):
-    """Where S3's own variables point; put back behind it."""
-    wanted = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-              "AWS_SECRET_ACCESS_KEY": "swordfish-secret",
-              "AWS_ENDPOINT_URL": server.url, **more}
-
-    @contextlib.contextmanager
-    def scope():
-        os.environ.update(wanted)
-        try:
-            yield
-        finally:
-            for name in wanted:
-                del os.environ[name]
-    return scope()
 
 
 def made(work, name="data", mib=4):
@@ -169,19 +147,30 @@ def answers(mount, truth):
 
 
 def refusals_at_the_mount_name_their_reason(work):
-    with Server() as server:
+    with Server() as server, s3(server):
         url = server.put_file("/f.b2frame", f"{DATA}/{SMALL}")
         server.put("/text.b2frame", b"no container at all" * 50)
         server.put("/untold", b"bytes", tag="", modified=0)
         for source, fault, words in (
-                (url, 404, "No such file"), (url, 403, "Permission denied"),
+                (url, 404, "the server says 404; check the address"),
+                (url, 401, "says 401; name and password"),
+                (url, 403, "says 403"), (url, 503, "says 503; check the"),
+                (url, "hang", "no answer in time"),
+                (url, "stalled", "fell silent"),
                 (url, "whole", "serves ranges"),
                 (url, "gzip", "compresses what it sends"),
                 (server.url + "/text.b2frame", None, "not a container"),
                 (server.url + "/untold", None, "neither an ETag nor a date"),
                 (url.replace("//", "//user:swordfish@"), None, "~/.netrc"),
                 (server.url, None, "names no file on a server"),
-                (url + "#part", None, "%23"),
+                (url + "?key=swordfish#part", None, "%23"),
+                (url + "?key=swordfish", 403, "f.b2frame': the server"),
+                ("s3://bucket/key.b2nd", 403, "check the keys"),
+                ("s3://bucket/prefix/", 403, "check the keys"),
+                ("s3://bucket", 404, "no such bucket"),
+                ("s3://bucket", "garbage", "does not speak HTTP"),
+                ("http://127.0.0.1:1/f.b2nd", None, "onnect"),
+                ("http://a.name.that.is.invalid/f", None, "resolve"),
                 ("s3://", None, "no bucket")):
             server.always = fault
             point = os.path.join(work, "point")
@@ -189,6 +178,7 @@ def refusals_at_the_mount_name_their_reason(work):
             result = harness.run("-f", "--read_timeout=1", source, point)
             assert result.returncode, source
             assert words in result.stderr, (source, fault, result.stderr)
+            assert "permission to read" not in result.stderr, result.stderr
             assert "swordfish" not in result.stderr, result.stderr
 
 
@@ -396,7 +386,8 @@ def no_secret_is_told(work):
                     read(mount.path("data.bin"))
                 server.always = None
                 told = mount.log() + repr(harness.mount_line(mount.point))
-                for name in ("config", "errors", "stats"):
+                told += repr(read(f"/proc/{mount.process.pid}/cmdline"))
+                for name in os.listdir(mount.path(".bloscfs")):
                     told += read(mount.path(".bloscfs", name)).decode()
                 for name in os.listxattr(mount.point):
                     told += repr(os.getxattr(mount.point, name))

@@ -202,6 +202,7 @@ static void other_calls_do_nothing_with_null(void **state)
 	bloscfs_settle(NULL);
 	bloscfs_cancel_all(NULL);
 	bloscfs_remember(NULL);
+	bloscfs_rest(NULL);
 	bloscfs_stats_get(NULL, &stats);
 	bloscfs_stats_get(fs, NULL);
 	bloscfs_stat(NULL, &node, &attr);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rights_kept.c - the one copy of each list of rights, and of each set of
+ * rights that is kept.
+ */
+#include "tree/rights_priv.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of all lists together. */
+#define MAX_KEPT ((size_t)8 << 20)
+#define N_BUCKETS 1024
+
+/* Rights that are kept. */
+struct copy {
+	struct copy *next;
+	struct rights rights;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct acl *buckets[N_BUCKETS];
+	struct copy *copies[N_BUCKETS];
+	size_t len;
+} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+bool rights_equal(const struct rights *a, const struct rights *b)
+{
+	return a->uid == b->uid && a->gid == b->gid && a->mode == b->mode &&
+	       a->acl == b->acl;
+}
+
+static size_t hash_draft(const struct draft *draft)
+{
+	uint64_t key = draft->group;
+
+	for (uint32_t i = 0; i < draft->n; i++) {
+		key = (key ^ draft->named[i].id) * UINT64_C(0x100000001b3);
+		key = (key ^ (uint32_t)draft->named[i].perm << 8 ^
+		       draft->named[i].tag) * UINT64_C(0x100000001b3);
+	}
+	return (size_t)((key ^ key >> 29) % N_BUCKETS);
+}
+
+static bool is_draft(const struct acl *acl, const struct draft *draft)
+{
+	return acl->group == draft->group && acl->n == draft->n &&
+	       memcmp(acl->named, draft->named,
+		      draft->n * sizeof(draft->named[0])) == 0;
+}
+
+/* The one list that says this; NULL if it cannot be kept. */
+static const struct acl *keep(const struct draft *draft)
+{
+	size_t len = sizeof(struct acl) + draft->n * sizeof(struct named);
+	struct acl **bucket = &kept.buckets[hash_draft(draft)], *acl;
+
+	pthread_mutex_lock(&kept.lock);
+	acl = *bucket;
+	while (acl && !is_draft(acl, draft))
+		acl = acl->next;
+	if (!acl && len <= MAX_KEPT - kept.len && (acl = malloc(len))) {
+		acl->next = *bucket;
+		acl->group = draft->group;
+		acl->n = draft->n;
+		memcpy(acl->named, draft->named,
+		       draft->n * sizeof(draft->named[0]));
+		*bucket = acl;
+		kept.len += len;
+	}
+	pthread_mutex_unlock(&kept.lock);
+	return acl;
+}
+
+const struct rights *rights_keep(const struct rights *rights)
+{
+	static const struct rights nobodys = { 0 };
+	uint64_t key = (rights->uid * UINT64_C(0x100000001b3) ^
+			rights->gid) * UINT64_C(0x100000001b3) ^
+		       rights->mode ^ (uintptr_t)rights->acl;
+	struct copy **bucket = &kept.copies[(key ^ key >> 29) % N_BUCKETS];
+	struct copy *copy;
+
+	pthread_mutex_lock(&kept.lock);
+	copy = *bucket;
+	while (copy && !rights_equal(&copy->rights, rights))
+		copy = copy->next;
+	if (!copy && sizeof(*copy) <= MAX_KEPT - kept.len &&
+	    (copy = malloc(sizeof(*copy)))) {
+		*copy = (struct copy){ .next = *bucket, .rights = *rights };
+		*bucket = copy;
+		kept.len += sizeof(*copy);
+	}
+	pthread_mutex_unlock(&kept.lock);
+	return copy ? &copy->rights : &nobodys;
+}
+
+void rights_add_list(struct rights *rights, const struct draft *draft)
+{
+	unsigned named = 7;
+
+	rights->acl = keep(draft);
+	if (rights->acl)
+		return;
+	for (uint32_t i = 0; i < draft->n; i++)
+		named &= draft->named[i].perm;
+	named &= mask_bits(rights);
+	set_bits(rights, owner_bits(rights),
+		 mask_bits(rights) & draft->group & named,
+		 other_bits(rights) & named);
+}
