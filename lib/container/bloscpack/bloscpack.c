@@ -8,7 +8,7 @@
  * A chunk's checksum is verified before any of its bytes are used. See
  * docs/formats/bloscpack.md.
  */
-#include "container/bloscpack_meta.h"
+#include "container/bloscpack/meta.h"
 
 #include "base/bytes.h"
 #include "container/metajson.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bloscpack_priv.h - what the files of the Bloscpack row share.
+ * priv.h - what the files of the Bloscpack row share.
  */
 #ifndef BFS_CONTAINER_BLOSCPACK_PRIV_H
 #define BFS_CONTAINER_BLOSCPACK_PRIV_H
