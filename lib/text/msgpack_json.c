@@ -306,7 +306,8 @@ static bool is_one_value(struct render *r, const void *buf, size_t len,
 	size_t value_len;
 
 	if (bfs_msgpack_walk_within(buf, len, BFS_MSGPACK_DEPTH - depth, &left,
-				    &value_len, NULL) != BFS_OK || value_len != len)
+				    &value_len, NULL) != BFS_OK ||
+	    value_len != len)
 		return false;
 	r->nodes_left = left;
 	return true;
