@@ -229,11 +229,9 @@ static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 	daemon->src.choice = &daemon->opts->choice;
 	if (!daemon->src.file) {
 		status = src_look(&daemon->src, -1, "", NULL, &st);
-		if (!status && daemon->src.far)
-			return open_tree(daemon, max_idle, &st);
 		if (!status)
 			status = src_kind(&daemon->src, -1, "", &st, &kind);
-		if (!status && kind != SRC_CONTAINER)
+		if (!status && kind != SRC_CONTAINER && !daemon->src.far)
 			status = look_above(daemon, source);
 	}
 	if (status)
