@@ -610,6 +610,9 @@ bool bloscfs_is_short(int fd, const char *name);
  * a probe, relative to it; NULL at the end. Its size and time tell whether
  * the container changed, its mode who may read it. */
 const char *bloscfs_dir_index(size_t i);
+/* The format (a name of the table "container") that the i-th such name is the
+ * index of; NULL at the end. */
+const char *bloscfs_dir_format(size_t i);
 /* The k-th kind of files (0, 1, ...) that a container with the i-th such name
  * may consist of: those in *ret_folder of the directory ("": in itself) whose
  * names end in *ret_ending. False at the end. */

@@ -102,8 +102,6 @@ static enum exit_code open_what_it_is(struct daemon *daemon)
 	daemon->src.choice = &daemon->opts->choice;
 	if (!daemon->src.file) {
 		status = src_look(&daemon->src, -1, "", NULL, &st);
-		if (!status && daemon->src.far)
-			return open_tree(daemon, &st);
 		if (!status)
 			status = src_kind(&daemon->src, -1, "", &st, &kind);
 		if (!status && kind != SRC_CONTAINER)

@@ -26,6 +26,11 @@
 #define MOST_RETRY_MS 60000
 #define SLOWEST 16384		/* bytes a second over a whole answer */
 
+static void refuse(struct exchange *x, enum outcome outcome, const char *why)
+{
+	judge_refuse(x->response, outcome, why);
+}
+
 static int64_t now_ms(void)
 {
 	struct timespec now;
@@ -188,17 +193,17 @@ static bool is_as_asked(struct exchange *x)
 		return true;
 	}
 	if (x->status != 206)
-		judge_refuse(x->response, REMOTE_REFUSED, "the server sends whole files where "
+		refuse(x, REMOTE_REFUSED, "the server sends whole files where "
 		       "a range is asked for; bloscfs needs one that serves "
 		       "ranges");
 	else if (x->coded)
-		judge_refuse(x->response, REMOTE_REFUSED, "the server compresses what it "
+		refuse(x, REMOTE_REFUSED, "the server compresses what it "
 		       "sends, although asked not to");
 	else if (!x->ranged)
-		judge_refuse(x->response, REMOTE_REFUSED, "the server sends another range "
+		refuse(x, REMOTE_REFUSED, "the server sends another range "
 		       "than the one asked for");
 	else if (q->if_tag && strcmp(q->if_tag, x->response->tag) != 0)
-		judge_refuse(x->response, REMOTE_CHANGED, "it is another object by now");
+		refuse(x, REMOTE_CHANGED, "it is another object by now");
 	else
 		return true;
 	return false;
@@ -232,7 +237,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 						       CURL_WRITEFUNC_ERROR;
 	}
 	if (len > x->response->len - x->skipped) {
-		judge_refuse(x->response, REMOTE_REFUSED, "the server sends more than it "
+		refuse(x, REMOTE_REFUSED, "the server sends more than it "
 		       "announced");
 		return CURL_WRITEFUNC_ERROR;
 	}
@@ -273,7 +278,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 
 	(void)purpose;
 	if (is_forbidden(&addr->addr)) {
-		judge_refuse(x->response, REMOTE_REFUSED, "it leads to an address of this "
+		refuse(x, REMOTE_REFUSED, "it leads to an address of this "
 		       "machine's own, where nothing is asked for");
 		return CURL_SOCKET_BAD;
 	}

@@ -383,6 +383,38 @@ static int find_at_hand(struct shelf *shelf, const char *folder,
 	return found;
 }
 
+/* Whether a listing of this very folder is at hand. */
+static bool is_held_folder(struct shelf *shelf, const char *path)
+{
+	struct held *h;
+	bool is;
+
+	pthread_mutex_lock(&shelf->lock);
+	h = hold(shelf, path, false, false);
+	is = h && h->folder.n && is_fresh(shelf, h);
+	if (h)
+		let_go(shelf, h);
+	pthread_mutex_unlock(&shelf->lock);
+	return is;
+}
+
+int shelf_known(struct shelf *shelf, const char *path,
+		struct shelf_stat *ret_stat)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
+	int known = parent ? find_at_hand(shelf, parent, slash ? slash + 1 :
+					  path, ret_stat) : 0;
+
+	free(parent);
+	if (!known && is_held_folder(shelf, path)) {
+		*ret_stat = (struct shelf_stat){ .is_folder = true,
+						 .told = true };
+		known = 1;
+	}
+	return known;
+}
+
 /* What a page tells of one name: 1, or 0, or -ENOMEM. */
 static int find_in_page(const struct page *page, const char *name,
 			struct shelf_stat *ret_stat)
@@ -454,17 +486,14 @@ int list_find(struct shelf *shelf, const char *path,
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
-	char *folder = NULL, *key;
-	int status;
+	int status = shelf_known(shelf, path, ret_stat);
+	char *parent, *folder = NULL, *key;
 
+	if (status)
+		return status == 1 ? 0 : status;
+	parent = strndup(path, slash ? (size_t)(slash - path) : 0);
 	if (!parent)
 		return -ENOMEM;
-	status = find_at_hand(shelf, parent, name, ret_stat);
-	if (status) {
-		free(parent);
-		return status == 1 ? 0 : status;
-	}
 	if (*parent) {
 		key = key_of(shelf, parent);
 		if (key && asprintf(&folder, "%s/", key) < 0)

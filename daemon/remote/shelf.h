@@ -60,6 +60,10 @@ const char *shelf_single(const struct shelf *shelf);
 /* What lies at a path. */
 int shelf_look(struct shelf *shelf, const char *path,
 	       struct shelf_stat *ret_stat, char *why);
+/* What the listings at hand tell of a path that is not the root, without
+ * asking: 1, 0 where they do not, or -ENOENT. */
+int shelf_known(struct shelf *shelf, const char *path,
+		struct shelf_stat *ret_stat);
 /* Entry i of a folder; -ENOENT behind the last. name takes NAME_MAX + 1. */
 int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	       char *name, struct shelf_stat *ret_stat, char *why);

@@ -2,7 +2,7 @@
 /*
  * far.c - a shelf (remote/shelf.h) as the source of the tree.
  */
-#include "tree/far.h"
+#include "tree/far_priv.h"
 
 #include "call.h"
 #include "log/log.h"
@@ -17,14 +17,6 @@
 #include <unistd.h>
 
 #define FAR_DEVICE 1		/* where all inodes are told apart by name */
-#define N_NONE 4096		/* remembered names that are no containers */
-
-struct far {
-	struct shelf *shelf;
-	int64_t started;
-	uint32_t uid, gid;
-	_Atomic uint64_t none[N_NONE];	/* inodes that hold no container */
-};
 
 /* Whether the work that this thread does is wanted no more. */
 static bool is_stopped(void)
@@ -35,6 +27,24 @@ static bool is_stopped(void)
 bool far_is(const struct opts *opts, const char *source)
 {
 	return opts->catalog || url_is(source);
+}
+
+/* Whether the last name of "s3://bucket/a/x.b2nd/" is a container's. */
+static bool is_claimed_prefix(const char *source)
+{
+	size_t len = strlen(source);
+	const char *slash;
+	char *name;
+	bool is;
+
+	if (len < 2 || source[len - 1] != '/')
+		return false;
+	slash = memrchr(source, '/', len - 1);
+	name = slash ? strndup(slash + 1, len - 2 - (size_t)(slash - source)) :
+		       NULL;
+	is = name && bloscfs_claimed(name);
+	free(name);
+	return is;
 }
 
 int far_open(const char *source, const struct opts *opts,
@@ -60,6 +70,7 @@ int far_open(const char *source, const struct opts *opts,
 		free(far);
 		return status;
 	}
+	far->may_be_one = is_claimed_prefix(source);
 	far->started = time(NULL);
 	far->uid = geteuid();
 	far->gid = getegid();
@@ -103,7 +114,7 @@ static void tell(const char *path, const char *deed, int status,
 }
 
 /* FNV-1a. */
-static uint64_t number_of(const char *path, uint64_t identity)
+uint64_t far_number(const char *path, uint64_t identity)
 {
 	uint64_t hash = 14695981039346656037u ^ identity;
 
@@ -113,11 +124,11 @@ static uint64_t number_of(const char *path, uint64_t identity)
 }
 
 /* Another content is another file, as where one is renamed over it. */
-static void convert(const struct far *far, const char *path,
-		    const struct shelf_stat *from, struct src_stat *to)
+void far_convert(const struct far *far, const char *path,
+		 const struct shelf_stat *from, struct src_stat *to)
 {
 	*to = (struct src_stat){
-		.dev = FAR_DEVICE, .ino = number_of(path, from->identity),
+		.dev = FAR_DEVICE, .ino = far_number(path, from->identity),
 		.size = from->size, .blocks = (from->size + 511) / 512,
 		.mtime_sec = from->modified ? from->modified : far->started,
 		.mode = from->is_folder ? S_IFDIR | 0555 : S_IFREG | 0444,
@@ -135,16 +146,19 @@ int far_look(struct far *far, const char *path, struct src_stat *ret_stat)
 	struct shelf_stat stat;
 	int status = shelf_look(far->shelf, single ? "" : path, &stat, why);
 
+	if (!status) {
+		far_convert(far, path, &stat, ret_stat);
+		if (stat.is_folder && (*path || far->may_be_one))
+			status = far_find_index(far, path, ret_stat, why);
+	}
 	if (status)
 		tell(path, "look-up of the source failed", status, why);
-	else
-		convert(far, path, &stat, ret_stat);
 	return status;
 }
 
 static _Atomic uint64_t *none_slot(const struct far *far, uint64_t ino)
 {
-	return (_Atomic uint64_t *)(uintptr_t)&far->none[ino % N_NONE];
+	return (_Atomic uint64_t *)(uintptr_t)&far->none[ino % FAR_N_NONE];
 }
 
 static bool has_name_of_one(const struct choice *choice, const char *path)
@@ -160,11 +174,24 @@ static bool has_name_of_one(const struct choice *choice, const char *path)
 				      !choice_excludes(choice, path)));
 }
 
+static bool is_taken_folder(const struct far *far,
+			    const struct choice *choice, const char *path,
+			    const struct src_stat *stat)
+{
+	const char *format = stat->index_mode ?
+			     bloscfs_dir_format(stat->index) : NULL;
+
+	return format && atomic_load(none_slot(far, stat->ino)) != stat->ino &&
+	       (!choice || (choice_takes(choice, format, path) &&
+			    !choice_excludes(choice, path)));
+}
+
 enum src_kind far_kind(const struct far *far, const struct choice *choice,
 		       const char *path, const struct src_stat *stat)
 {
 	if (S_ISDIR(stat->mode))
-		return SRC_DIR;
+		return is_taken_folder(far, choice, path, stat) ?
+		       SRC_CONTAINER : SRC_DIR;
 	if (shelf_single(far->shelf))
 		return SRC_CONTAINER;
 	if (has_name_of_one(choice, path) &&
@@ -187,26 +214,20 @@ int far_list(struct far *far, const struct choice *choice, const char *path,
 	}
 	if (asprintf(&whole, "%s%s%s", path, *path ? "/" : "", name) < 0)
 		return -ENOMEM;
-	convert(far, whole, &stat, ret_stat);
+	far_convert(far, whole, &stat, ret_stat);
 	*ret_kind = far_kind(far, choice, whole, ret_stat);
 	free(whole);
-	return stat.told ? 0 : 1;
+	/* Whether a folder is a container is for who looks at it. */
+	return stat.told && !stat.is_folder ? 0 : 1;
 }
 
 /* ---- an object as the library's source ------------------------------- */
 
-static enum bloscfs_err read_object(void *arg, uint64_t off, void *buf,
-				    size_t len, size_t *ret_len,
-				    struct bloscfs_diag *why)
+enum bloscfs_err far_error(int status, const char *text,
+			   struct bloscfs_diag *why)
 {
-	char text[REMOTE_WHY_CAP];
-	int status = object_read(shelf_object(arg), buf, len, off, text);
-
 	snprintf(why->text, sizeof(why->text), "%s", text);
 	switch (status) {
-	case 0:
-		*ret_len = len;
-		return BLOSCFS_OK;
 	case -ESTALE:
 		return BLOSCFS_ERR_CHANGED;
 	case -ENOMEM:
@@ -223,6 +244,19 @@ static enum bloscfs_err read_object(void *arg, uint64_t off, void *buf,
 	}
 }
 
+static enum bloscfs_err read_object(void *arg, uint64_t off, void *buf,
+				    size_t len, size_t *ret_len,
+				    struct bloscfs_diag *why)
+{
+	char text[REMOTE_WHY_CAP];
+	int status = object_read(shelf_object(arg), buf, len, off, text);
+
+	if (status)
+		return far_error(status, text, why);
+	*ret_len = len;
+	return BLOSCFS_OK;
+}
+
 /* Each range that is read is of this very object: nothing to ask. */
 static void want_object(void *arg, const struct bloscfs_range *ranges,
 			size_t n)
@@ -235,6 +269,19 @@ static void want_object(void *arg, const struct bloscfs_range *ranges,
 static void close_object(void *arg)
 {
 	shelf_give(arg);
+}
+
+struct bloscfs_source far_source(struct lent *lent, uint64_t identity[2])
+{
+	struct shelf_stat stat;
+
+	shelf_stat_of(lent, &stat);
+	return (struct bloscfs_source){
+		.size = sizeof(struct bloscfs_source), .length = stat.size,
+		.identity = identity, .identity_len = 2 * sizeof(*identity),
+		.read = read_object, .will_need = want_object,
+		.close = close_object, .arg = lent,
+	};
 }
 
 int far_take(struct far *far, const char *path, struct lent **ret_lent,
@@ -251,8 +298,37 @@ int far_take(struct far *far, const char *path, struct lent **ret_lent,
 		return status;
 	}
 	shelf_stat_of(*ret_lent, &stat);
-	convert(far, path, &stat, ret_stat);
+	far_convert(far, path, &stat, ret_stat);
 	return 0;
+}
+
+/* One object as a container. */
+static enum bloscfs_err open_object(struct bloscfs *fs,
+				    const char *path, struct lent *lent,
+				    const struct src_stat *st,
+				    struct bloscfs_file **ret_file,
+				    struct bloscfs_diag *why)
+{
+	uint64_t identity[2] = { st->ino, st->size };
+	struct bloscfs_source source = far_source(lent, identity);
+	const char *slash = strrchr(path, '/');
+	enum bloscfs_err err;
+
+	err = bloscfs_open_source(fs, &source, slash ? slash + 1 : path,
+				  ret_file, why);
+	if (err != BLOSCFS_OK)
+		shelf_give(lent);
+	return err;
+}
+
+/* Whether a folder lies there, where the listings at hand tell. */
+static bool is_known_folder(struct far *far, const char *path)
+{
+	struct shelf_stat stat;
+
+	return !shelf_single(far->shelf) &&
+	       (!*path || (shelf_known(far->shelf, path, &stat) == 1 &&
+			   stat.is_folder));
 }
 
 int far_open_container(struct far *far, struct bloscfs *fs, const char *path,
@@ -260,30 +336,27 @@ int far_open_container(struct far *far, struct bloscfs *fs, const char *path,
 		       struct bloscfs_file **ret_file,
 		       struct bloscfs_diag *why)
 {
-	const char *slash = strrchr(path, '/');
-	struct src_stat st;
-	struct lent *lent;
-	uint64_t identity[2];
+	bool is_folder = is_known_folder(far, path);
+	struct lent *lent = NULL;
 	enum bloscfs_err err;
-	int status = far_take(far, path, &lent, &st);
+	struct src_stat st;
+	int status = -ENOENT;
 
 	*why = (struct bloscfs_diag){ .chunk = -1 };
+	if (!is_folder)
+		status = far_take(far, path, &lent, &st);
+	if (status == -ENOENT && !shelf_single(far->shelf)) {
+		status = far_look(far, path, &st);
+		if (!status && !st.index_mode)
+			status = -ESTALE;
+	}
 	if (status)
 		return status;
-	identity[0] = st.ino;
-	identity[1] = st.size;
-	err = bloscfs_open_source(fs, &(struct bloscfs_source){
-		.size = sizeof(struct bloscfs_source),
-		.length = st.size, .identity = identity,
-		.identity_len = sizeof(identity), .read = read_object,
-		.will_need = want_object, .close = close_object,
-		.arg = lent }, slash ? slash + 1 : path, ret_file, why);
-	if (err == BLOSCFS_OK) {
+	err = lent ? open_object(fs, path, lent, &st, ret_file, why) :
+		     far_open_folder(far, fs, path, ret_file, why);
+	if (err == BLOSCFS_OK)
 		*ret_stat = st;
-		return 0;
-	}
-	shelf_give(lent);
-	if (err == BLOSCFS_ERR_NOT_FORMAT)
+	else if (err == BLOSCFS_ERR_NOT_FORMAT)
 		atomic_store(none_slot(far, st.ino), st.ino);
 	return -bloscfs_err_errno(err);
 }

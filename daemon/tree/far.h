@@ -4,10 +4,11 @@
  * what it is, and opening it. Where struct src has one, these answer instead
  * of the kernel.
  *
- * A server is asked for no byte to tell a container: its name does. What has
- * such a name and turns out to be none when it is opened is a plain file from
- * then on, as long as its content stays. Failures are -errno, and
- * logged. Where the thread may not wait (call_may_wait) all fail with EINTR.
+ * A server is asked for no byte to tell a container: its name does, and of a
+ * folder the names in it. What turns out to be none when it is opened is a
+ * plain file, or folder, from then on, as long as its content stays. Failures
+ * are -errno, and logged. Where the thread may not wait (call_may_wait) all
+ * fail with EINTR.
  */
 #ifndef BFS_DAEMON_TREE_FAR_H
 #define BFS_DAEMON_TREE_FAR_H

@@ -46,6 +46,14 @@ const char *bloscfs_dir_index(size_t i)
 	return find_index(i, &name) ? name : NULL;
 }
 
+const char *bloscfs_dir_format(size_t i)
+{
+	const char *name;
+	const struct bfs_format *row = find_index(i, &name);
+
+	return row ? row->name : NULL;
+}
+
 bool bloscfs_dir_part(size_t i, size_t k, const char **ret_folder,
 		      const char **ret_ending)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ahead.c - threads of the pool decode what a reader in order, or in equal
- * steps, will want next, and the later parts of very large requests.
+ * steps, will want next.
  *
  * A job decodes into the cache and keeps no pins. The array counts its jobs,
  * and closing it waits for them. Each job works for a call of its own (call.h),
- * which bounds what a guess may cost; parts of a request are given up when the
- * request has ended.
+ * which bounds what a guess may cost.
  */
 #include "array/priv.h"
 
@@ -24,9 +23,6 @@
 #define STEP (UINT64_C(256) << 10)
 /* Reads ahead of a reader that steps. */
 #define STEPS 16
-/* What a thread must find to decode to be worth its wake-up. */
-#define SHARE (UINT64_C(1) << 20)
-#define MAX_SHARES 16
 
 /* Decodes ahead of one reader. The job stays as long as the reader goes on:
  * starting another one costs a wake-up. */
@@ -47,9 +43,7 @@ void bfs_ahead_init(struct bfs_ahead *ahead)
 	pthread_cond_init(&ahead->done, NULL);
 }
 
-/* Half of the cache's budget bounds one step: blocks that find no room in the
- * cache until they are asked for would be decoded in vain. */
-static void init_call(struct bfs_call *call, struct bfs_array *a)
+void bfs_ahead_init_call(struct bfs_call *call, struct bfs_array *a)
 {
 	bfs_call_init(call);
 	call->limit = a->engine->budget_len / 2;
@@ -136,10 +130,8 @@ static void run_linear(const struct job *j, uint64_t off, uint64_t last)
 	}
 }
 
-/* Fetches the blocks along a walk. whole: all of their chunks will be read
- * soon. */
-static void fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk,
-			bool whole)
+void bfs_ahead_fetch_tiles(struct bfs_array *a, struct bfs_nd_walk *walk,
+			   bool whole)
 {
 	struct bfs_nd_piece piece;
 	struct bfs_cache_pin pin;
@@ -183,7 +175,7 @@ static void run_tiles(struct job *j, uint64_t off, uint64_t last)
 				      last - off);
 	else
 		bfs_nd_walk_init(&walk, &a->nd, off, last - off);
-	fetch_tiles(a, &walk, j->in_order);
+	bfs_ahead_fetch_tiles(a, &walk, j->in_order);
 }
 
 /* What is worth decoding next: an eighth of the cache at most. */
@@ -299,7 +291,7 @@ static void start_job(struct bfs_array *a, struct bfs_reader *r,
 		*j = (struct job){ .array = a, .reader = r, .number = number,
 				   .stream = *stream,
 				   .stream_len = stream_len };
-		init_call(&j->call, a);
+		bfs_ahead_init_call(&j->call, a);
 		if (bfs_pool_submit(a->engine->pool, run_job, j))
 			return;
 		bfs_free(j);
@@ -358,128 +350,4 @@ bool bfs_ahead_note(struct bfs_array *a, const struct bfs_stream *stream,
 		bfs_moment_forget(mark);
 	}
 	return sequential;
-}
-
-/* What the parts of one request share, until the last of them has ended. */
-struct bfs_shares {
-	atomic_uint refs;
-	atomic_bool over;	/* the request has ended */
-};
-
-/* A part of a large request. */
-struct share {
-	struct bfs_array *array;
-	struct bfs_shares *shares;
-	uint64_t off, last;
-};
-
-static void unref_shares(struct bfs_shares *shares)
-{
-	if (atomic_fetch_sub(&shares->refs, 1) == 1)
-		bfs_free(shares);
-}
-
-static void end_share(struct share *share)
-{
-	struct bfs_array *a = share->array;
-
-	unref_shares(share->shares);
-	bfs_free(share);
-	pthread_mutex_lock(&a->ahead.lock);
-	BFS_CHECK(a->ahead.n_jobs > 0);
-	if (--a->ahead.n_jobs == 0)
-		pthread_cond_broadcast(&a->ahead.done);
-	pthread_mutex_unlock(&a->ahead.lock);
-}
-
-static void run_share(void *arg)
-{
-	struct share *share = arg;
-	struct bfs_call call, *before;
-	struct bfs_nd_walk walk;
-	struct bfs_turn turn;
-
-	init_call(&call, share->array);
-	call.ends[0] = &share->shares->over;
-	before = bfs_call_enter(&call);
-	bfs_turn_begin(&turn, false);
-	bfs_nd_walk_init(&walk, &share->array->nd, share->off,
-			 share->last - share->off);
-	fetch_tiles(share->array, &walk, false);
-	bfs_turn_end(&turn);
-	bfs_call_leave(before);
-	end_share(share);
-}
-
-static void start_share(struct bfs_array *a, struct bfs_shares *shares,
-			uint64_t off, uint64_t last)
-{
-	struct share *share = bfs_alloc(sizeof(*share));
-
-	if (!share)
-		return;
-	*share = (struct share){ a, shares, off, last };
-	atomic_fetch_add(&shares->refs, 1);
-	pthread_mutex_lock(&a->ahead.lock);
-	a->ahead.n_jobs++;
-	pthread_mutex_unlock(&a->ahead.lock);
-	if (!bfs_pool_submit(a->engine->pool, run_share, share))
-		end_share(share);
-}
-
-/* Bytes to be decoded for a range; what is enough is not counted further. */
-static uint64_t count_missing(struct bfs_array *a, uint64_t off, size_t len,
-			      uint64_t enough)
-{
-	struct bfs_nd_walk walk;
-	struct bfs_nd_piece piece;
-	uint64_t sum = 0;
-
-	bfs_nd_walk_init(&walk, &a->nd, off, len);
-	while (sum < enough && bfs_nd_walk_next(&walk, &piece)) {
-		struct bfs_cache_key key = { a->kin_gen, piece.chunk,
-					     piece.block };
-
-		if (!bfs_cache_has(a->engine->cache, &key))
-			sum += a->nd.block_len;
-	}
-	return sum;
-}
-
-struct bfs_shares *bfs_ahead_share(struct bfs_array *a, uint64_t off,
-				   size_t len)
-{
-	uint64_t n, i, most = bfs_min(a->engine->n_threads, MAX_SHARES);
-	uint64_t mark = bfs_moment_mark();
-	struct bfs_shares *shares;
-
-	/* So short a range needs few blocks. And where the missing blocks are
-	 * more than the cache can hold, those decoded first would be evicted
-	 * before they are asked for. */
-	if (a->plain || most < 2 || len < a->nd.block_len / 4)
-		return NULL;
-	n = count_missing(a, off, len, bfs_min(most * SHARE,
-				a->engine->budget_len / 2));
-	if (n < 2 * SHARE || !bfs_call_affords(n))
-		return NULL;
-	shares = bfs_alloc(sizeof(*shares));
-	bfs_moment_forget(mark);
-	if (!shares)
-		return NULL;
-	atomic_init(&shares->refs, 1);
-	atomic_init(&shares->over, false);
-	n /= SHARE;
-	for (i = 1; i < n; i++)
-		start_share(a, shares, off + len * i / n,
-			    off + len * (i + 1) / n);
-	bfs_moment_forget(mark);
-	return shares;
-}
-
-void bfs_ahead_end_share(struct bfs_shares *shares)
-{
-	if (!shares)
-		return;
-	atomic_store(&shares->over, true);
-	unref_shares(shares);
 }

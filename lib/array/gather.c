@@ -150,13 +150,13 @@ static enum bfs_err gather(struct bfs_array *array, struct bfs_nd_walk *walk,
 enum bfs_err bfs_array_gather(struct bfs_array *array, uint64_t off,
 			      uint8_t *dst, size_t len, struct bfs_diag *diag)
 {
-	struct bfs_shares *shares = bfs_ahead_share(array, off, len);
+	struct bfs_shares *shares = bfs_shares_start(array, off, len);
 	struct bfs_nd_walk walk;
 	enum bfs_err err;
 
 	bfs_nd_walk_init(&walk, &array->nd, off, len);
 	err = gather(array, &walk, dst, diag);
-	bfs_ahead_end_share(shares);
+	bfs_shares_end(shares);
 	return err;
 }
 

@@ -67,12 +67,20 @@ void bfs_ahead_release(struct bfs_ahead *ahead);
  * and starts decoding what comes next. True for a sequential reader. */
 bool bfs_ahead_note(struct bfs_array *array, const struct bfs_stream *stream,
 		    uint64_t off, size_t len, uint64_t stream_len);
+/* A call for what is decoded before it is asked for. Half of the cache's budget
+ * bounds one step: blocks that find no room in the cache until they are asked
+ * for would be decoded in vain. */
+void bfs_ahead_init_call(struct bfs_call *call, struct bfs_array *array);
+/* Fetches the blocks along a walk. whole: all of their chunks will be read
+ * soon. */
+void bfs_ahead_fetch_tiles(struct bfs_array *array, struct bfs_nd_walk *walk,
+			   bool whole);
 /* Before a range of a tiled array is gathered: where that takes very many
  * blocks, other threads begin with the later parts of it, until the range is
  * done or given up. NULL, which is fine to end, where they do not. */
-struct bfs_shares *bfs_ahead_share(struct bfs_array *array, uint64_t off,
-				   size_t len);
-void bfs_ahead_end_share(struct bfs_shares *shares);
+struct bfs_shares *bfs_shares_start(struct bfs_array *array, uint64_t off,
+				    size_t len);
+void bfs_shares_end(struct bfs_shares *shares);
 
 /* Tells a source that is_told what reading [off, off + len) of a stream will
  * ask it for; at no cost for others. It may read headers of chunks, and

@@ -11,7 +11,6 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/call.h"
-#include "base/mem.h"
 
 #include <inttypes.h>
 
@@ -76,119 +75,6 @@ void bfs_chunk_block_span(const struct bfs_chunk *c, uint32_t k,
 	case BFS_CHUNK_UNINIT:
 		break;
 	}
-}
-
-struct bfs_scratch *bfs_scratch_new(void)
-{
-	struct bfs_scratch *s = bfs_zalloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->codecs = bfs_codec_states_new();
-	if (!s->codecs) {
-		bfs_free(s);
-		return NULL;
-	}
-	return s;
-}
-
-/* Up to this length buffers are plain memory: for one small chunk, mapping
- * and unmapping pages would take longer than decoding it. */
-#define SMALL 65536
-
-static void *take_buffer(size_t len)
-{
-	return len <= SMALL ? bfs_alloc(len) : bfs_map(len);
-}
-
-static void give_buffer(void *p, size_t len)
-{
-	if (len <= SMALL)
-		bfs_free(p);
-	else
-		bfs_unmap(p, len);
-}
-
-static void release_buffers(struct bfs_scratch *s)
-{
-	give_buffer(s->buf[0], s->buf_len);
-	give_buffer(s->buf[1], s->buf_len);
-	s->buf[0] = NULL;
-	s->buf[1] = NULL;
-	s->n_bufs = 0;
-	s->buf_len = 0;
-}
-
-void bfs_scratch_free(struct bfs_scratch *s)
-{
-	if (!s)
-		return;
-	release_buffers(s);
-	give_buffer(s->in, s->in_len);
-	bfs_codec_states_free(s->codecs);
-	bfs_free(s);
-}
-
-/* Sizes grow by quarters, so that blocks of slowly rising sizes do not map
- * anew each time. */
-static size_t round_up(size_t len)
-{
-	size_t step = len < SMALL ? 4096 : 65536;
-
-	while (step < len / 4)
-		step *= 2;
-	return (len + step - 1) / step * step;
-}
-
-static enum bfs_err fit_buffers(struct bfs_scratch *s, unsigned n, size_t len)
-{
-	if (n == 0 || (s->n_bufs >= n && s->buf_len >= len))
-		return BFS_OK;
-	if (s->buf_len < len) {
-		release_buffers(s);
-		s->buf_len = round_up(len);
-	}
-	while (s->n_bufs < n) {
-		s->buf[s->n_bufs] = take_buffer(s->buf_len);
-		if (!s->buf[s->n_bufs]) {
-			release_buffers(s);
-			return BFS_ERR_NOMEM;
-		}
-		s->n_bufs++;
-	}
-	return BFS_OK;
-}
-
-enum bfs_err bfs_scratch_reserve(struct bfs_scratch *s, size_t buf_len,
-				 size_t in_len)
-{
-	BFS_TRY(fit_buffers(s, 2, buf_len));
-	return bfs_scratch_fit_in(s, in_len);
-}
-
-enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *s, size_t in_len)
-{
-	size_t len;
-
-	if (s->in_len >= in_len)
-		return BFS_OK;
-	len = round_up(in_len);
-	give_buffer(s->in, s->in_len);
-	s->in = take_buffer(len);
-	s->in_len = s->in ? len : 0;
-	return s->in ? BFS_OK : BFS_ERR_NOMEM;
-}
-
-/* Stages write to where they read, to the destination, or to one buffer and
- * the other in turn: see decode_filtered. */
-enum bfs_err bfs_scratch_fit(struct bfs_scratch *s, const struct bfs_chunk *c,
-			     size_t buf_len)
-{
-	unsigned n = 0, i;
-
-	for (i = 0; i < c->n_filters; i++)
-		n += !c->filters[i].op->in_place;
-	return fit_buffers(s, n < 2 ? n : 2, buf_len);
 }
 
 #define MAX_AWAY 8

@@ -23,6 +23,12 @@
 enum bfs_err bfs_msgpack_walk(const void *buf, size_t len, size_t *ret_len,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* The same with what is left of the limits; *nodes_left goes down. */
+enum bfs_err bfs_msgpack_walk_within(const void *buf, size_t len,
+				     unsigned max_depth, uint64_t *nodes_left,
+				     size_t *ret_len,
+				     struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Writes exactly one value as JSON (docs/formats/msgpack.md: bin as
  * {"base64"}, ext as {"ext", "base64"}, tuples plain, keys as text). Content
  * that is not exactly one complete value is written as {"base64"}; that is

@@ -45,6 +45,13 @@ enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
 			   uint64_t off, bool hole, uint64_t *ret_off,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* The row that a node belongs to; NULL where it is not shown. */
+const struct bfs_view *bfs_file_row(const struct bfs_file *file,
+				    const struct bfs_node *node);
+/* As bfs_file_stat, with a length of 0 where it cannot be known. */
+void bfs_file_stat_known(struct bfs_file *file, const struct bfs_node *node,
+			 struct bfs_attr *ret_attr);
+
 /* Reads up to len bytes; *ret_len is short only at the end of the file. */
 enum bfs_err bfs_file_read(struct bfs_file *file, const struct bfs_node *node,
 			   uint64_t off, void *buf, size_t len,

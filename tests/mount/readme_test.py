@@ -21,7 +21,7 @@ import os
 import re
 import shlex
 import shutil
-import signal
+import socket
 import subprocess
 import sys
 
@@ -257,7 +257,7 @@ def unit_commands():
         unit = unit.replace("${" + key + "}", value)
     parser.read_string(unit)
     equal((parser["Service"]["EnvironmentFile"], parser["Service"]["Type"]),
-          ("/etc/bloscfs/%i.conf", "forking"))
+          ("/etc/bloscfs/%i.conf", "notify"))
     start, stop, after = (shlex.split(parser["Service"][key]) for key in (
         "ExecStart", "ExecStop", "ExecStopPost"))
     equal(after[0][:2], "-/")
@@ -265,23 +265,35 @@ def unit_commands():
     return start, stop, after
 
 
+def start_service(work, command):
+    """As a service manager of Type=notify does; the process."""
+    name = work + "/notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(30)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL,
+            env={**os.environ, "NOTIFY_SOCKET": name})
+        assert b"READY=1" in manager.recv(4096).split(b"\n")
+    os.unlink(name)
+    return process
+
+
 def the_commands_of_the_unit_start_and_stop(work):
-    del work
     start, stop, after = unit_commands()
     path = "/srv/plain/good-nd-pond.b2nd/data.bin"
     for killed in (True, False):
-        tool(*start)
+        daemon = start_service(work, start)
         equal(harness.as_user(NOBODY, lambda: harness.read(path)), 0,
               "errno")
-        pid = harness.background_pid("/srv/plain")
         if killed:
-            os.kill(pid, signal.SIGKILL)
+            daemon.kill()
             tool(*after)
         else:
             tool(*stop)
             tool(*after, status=32)
         equal(harness.mounted("/srv/plain"), None)
-        assert harness.wait_until(lambda: not harness.alive(pid))
+        daemon.wait(20)
 
 
 def every_block_has_its_test(work):

@@ -344,10 +344,10 @@ static void other_threads_begin_with_the_later_parts(void **state)
 	(void)state;
 	make_deep(&out);
 	a = arrays_open(e, out.p, out.len);
-	shares = bfs_ahead_share(a, 0, HEIGHT * WIDTH * 4);
+	shares = bfs_shares_start(a, 0, HEIGHT * WIDTH * 4);
 	assert_non_null(shares);
 	bfs_pool_wait(e->pool);
-	bfs_ahead_end_share(shares);
+	bfs_shares_end(shares);
 	/* Two parts, of which the first is the asker's. */
 	assert_false(arrays_have_block(a, 0, 0));
 	assert_true(arrays_have_block(a, 0, 3));

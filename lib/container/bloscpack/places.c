@@ -1,71 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bloscpack.c - Bloscpack 1, 2 and 3, and the form of 8 bytes before them.
+ * places.c - where the chunks of a Bloscpack file lie.
  *
  * Offsets are believed where they are; where the table is absent or says -1
- * the chunks are found by walking them once. Sizes come from chunk headers,
- * and are in doubt where the file's header or other bytes contradict them.
- * A chunk's checksum is verified before any of its bytes are used. See
- * docs/formats/bloscpack.md.
+ * the chunks are found by walking them once.
  */
-#include "container/bloscpack_meta.h"
+#include "container/bloscpack/priv.h"
 
 #include "base/bytes.h"
-#include "container/metajson.h"
-#include "container/tiling.h"
 #include "base/mem.h"
+#include "container/tiling.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define MAX_CHUNKS (UINT64_C(1) << 26)
-#define PIECE (UINT32_C(256) << 10)
-#define UNKNOWN INT64_C(-1)
-
-/* The numbers of the file's header. */
-struct header {
-	unsigned options;
-	int64_t chunk_size, last;	/* UNKNOWN, or of all chunks but the
-					 * last one, and of that */
-	int64_t n_chunks, max_app;
-	uint64_t data;			/* where the chunks would begin */
-};
-
-static bool probe(struct bfs_source *source, const uint8_t *head,
-		  size_t head_len, const char *name)
-{
-	(void)source;
-	(void)name;
-	return head_len >= 4 && !memcmp(head, "blpk", 4);
-}
-
-static struct bfs_bloscpack *priv(const struct bfs_container *f)
-{
-	return f->priv;
-}
-
-/* A plausible chunk at off, and where the next one would be. */
-static enum bfs_err peek(struct bfs_container *f, uint64_t off,
-			 struct bfs_chunk_head *h, uint64_t *ret_next,
-			 struct bfs_diag *why)
-{
-	uint64_t len = bfs_source_len(f->source);
-	size_t digest = bfs_digest_len(priv(f)->digest);
-	struct bfs_span span = { .off = off };
-
-	if (!bfs_inside(off, BFS_CHUNK_MIN_HEADER + digest, len))
-		return bfs_fail(why, BFS_ERR_TRUNCATED, off,
-				"a chunk at %" PRIu64 " of %" PRIu64 " bytes",
-				off, len);
-	span.avail = len - off - digest;
-	BFS_TRY(bfs_container_peek(f, &span, h, why));
-	if (h->version > 5)
-		return bfs_fail(why, BFS_ERR_CORRUPT, off,
-				"a chunk of version %u", h->version);
-	*ret_next = off + h->cbytes + digest;
-	return BFS_OK;
-}
 
 /* Chunks found by walking, and their sizes as running sums. */
 struct walk {
@@ -116,7 +64,7 @@ static enum bfs_err walk_chunks(struct bfs_container *f, uint64_t off,
 		if (w->n >= MAX_CHUNKS)
 			return bfs_fail(why, BFS_ERR_LIMIT, off,
 					"more than %" PRIu64 " chunks", w->n);
-		BFS_TRY(peek(f, off, &h, &next, why));
+		BFS_TRY(bfs_bloscpack_peek(f, off, &h, &next, why));
 		if (grow_walk(w) != BFS_OK)
 			return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
 		w->offs[w->n] = off;
@@ -171,8 +119,9 @@ static enum bfs_err open_by_walk(struct bfs_container *f, uint64_t off,
 	return BFS_OK;
 }
 
-static enum bfs_err span(struct bfs_container *f, uint64_t n,
-			 struct bfs_span *ret_span, struct bfs_diag *diag)
+enum bfs_err bfs_bloscpack_span(struct bfs_container *f, uint64_t n,
+				struct bfs_span *ret_span,
+				struct bfs_diag *diag)
 {
 	const struct bfs_bloscpack *b = priv(f);
 	uint64_t len = bfs_source_len(f->source), off, at;
@@ -196,67 +145,6 @@ static enum bfs_err span(struct bfs_container *f, uint64_t n,
 				       .avail = len - off - digest,
 				       .nbytes = UINT32_MAX };
 	return BFS_OK;
-}
-
-static void show_hex(const uint8_t *p, size_t len, char *text)
-{
-	size_t i;
-
-	/* Ten bytes tell digests apart. */
-	for (i = 0; i < len && i < 10; i++)
-		sprintf(text + 2 * i, "%02x", p[i]);
-}
-
-static enum bfs_err add_pieces(struct bfs_container *f, struct bfs_digest *d,
-			       uint64_t off, uint64_t left, uint8_t *buf,
-			       struct bfs_diag *diag)
-{
-	while (left > 0) {
-		size_t len = (size_t)bfs_min(PIECE, left);
-
-		BFS_TRY(bfs_source_read(f->source, off, buf, len, diag));
-		bfs_digest_add(d, buf, len);
-		off += len;
-		left -= len;
-	}
-	return BFS_OK;
-}
-
-static enum bfs_err verify(struct bfs_container *f, uint64_t n,
-			   const struct bfs_span *span_, struct bfs_diag *diag)
-{
-	enum bfs_digest_kind kind = priv(f)->digest;
-	size_t len = bfs_digest_len(kind);
-	uint8_t want[BFS_DIGEST_MAX], have[BFS_DIGEST_MAX];
-	char want_text[24], have_text[24];
-	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
-	struct bfs_chunk_head h;
-	struct bfs_digest d;
-	enum bfs_err err;
-	uint64_t next;
-
-	if (kind == BFS_DIGEST_NONE)
-		return BFS_OK;
-	BFS_TRY(peek(f, span_->off, &h, &next, diag));
-	buf = bfs_alloc(PIECE);
-	if (!buf || bfs_digest_init(&d, kind) != BFS_OK)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	err = add_pieces(f, &d, span_->off, h.cbytes, buf, diag);
-	if (err != BFS_OK) {
-		bfs_digest_release(&d);
-		return err;
-	}
-	err = bfs_digest_finish(&d, have);
-	if (err != BFS_OK)
-		return bfs_fail(diag, err, 0, "no memory for a checksum");
-	BFS_TRY(bfs_source_read(f->source, next - len, want, len, diag));
-	if (!memcmp(want, have, len))
-		return BFS_OK;
-	show_hex(want, len, want_text);
-	show_hex(have, len, have_text);
-	return bfs_fail(diag, BFS_ERR_CORRUPT, span_->off,
-			"chunk %" PRIu64 " has %s %s where %s is stored", n,
-			bfs_digest_name(kind), have_text, want_text);
 }
 
 /* Whether any of the first n offsets is -1. */
@@ -314,7 +202,8 @@ static enum bfs_err sum_chunks(struct bfs_container *f, uint64_t *starts,
 	for (n = 0; n < f->n_chunks; n++) {
 		starts[n] = sum;
 		BFS_TRY(bfs_container_span(f, n, &s, why));
-		BFS_TRY(bfs_diag_chunk(why, peek(f, s.off, &h, &next, why),
+		BFS_TRY(bfs_diag_chunk(why, bfs_bloscpack_peek(f, s.off, &h,
+							       &next, why),
 				       n));
 		bfs_tiling_add(tiling, s.off, next);
 		sum += h.nbytes;
@@ -331,10 +220,10 @@ static enum bfs_err check_left(struct bfs_container *f, uint64_t end,
 	struct bfs_chunk_head h;
 	struct bfs_span s = { .off = end };
 	uint64_t next;
-	enum bfs_err err = peek(f, end, &h, &next, why);
+	enum bfs_err err = bfs_bloscpack_peek(f, end, &h, &next, why);
 
 	if (err == BFS_OK)
-		err = verify(f, f->n_chunks, &s, why);
+		err = bfs_bloscpack_verify(f, f->n_chunks, &s, why);
 	if (bfs_err_passes(err))
 		return err;
 	return err != BFS_OK ? BFS_OK :
@@ -433,15 +322,16 @@ static enum bfs_err find_table_end(struct bfs_container *f, uint64_t table,
 		return BFS_OK;
 	}
 	BFS_TRY(skip_unset(f, table, &at, why));
-	if (peek(f, at, &h, &next, why) != BFS_OK)
+	if (bfs_bloscpack_peek(f, at, &h, &next, why) != BFS_OK)
 		return bfs_fail(why, BFS_ERR_CORRUPT, at,
 				"no chunk follows the offsets");
 	*ret_end = at;
 	return BFS_OK;
 }
 
-static enum bfs_err open_chunks(struct bfs_container *f, const struct header *h,
-				struct bfs_diag *diag)
+enum bfs_err bfs_bloscpack_find_chunks(struct bfs_container *f,
+				       const struct header *h,
+				       struct bfs_diag *diag)
 {
 	uint64_t len = bfs_source_len(f->source), entries, table_len;
 	struct bfs_diag why;
@@ -480,41 +370,8 @@ static enum bfs_err open_chunks(struct bfs_container *f, const struct header *h,
 	return open_by_table(f, h, h->data + table_len, diag);
 }
 
-/* Header fields of version 2 and 3. */
-static enum bfs_err parse_header(struct bfs_container *f, const uint8_t *p,
-				 struct header *h, struct bfs_diag *why)
-{
-	struct bfs_bloscpack *b = priv(f);
-
-	h->options = p[5];
-	h->n_chunks = (int64_t)bfs_le64(p + 16);
-	h->max_app = b->version == 3 ? (int64_t)bfs_le64(p + 24) : 0;
-	h->chunk_size = (int32_t)bfs_le32(p + 8);
-	h->last = (int32_t)bfs_le32(p + 12);
-	h->data = 32;
-	f->typesize = (uint32_t)bfs_max(1, p[7]);
-	if (h->options & (b->version == 3 ? ~3u : ~1u))
-		return bfs_fail(why, BFS_ERR_UNSUPPORTED, 5, "options %02x",
-				h->options);
-	if (p[6] >= BFS_N_DIGESTS)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 6,
-				"checksum %u is unknown", p[6]);
-	b->digest = (enum bfs_digest_kind)p[6];
-	if (h->chunk_size < UNKNOWN || h->last < UNKNOWN)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 8,
-				"chunk size %" PRId64 ", last %" PRId64,
-				h->chunk_size, h->last);
-	if (h->n_chunks < UNKNOWN || h->max_app < 0 ||
-	    h->n_chunks > INT64_MAX - h->max_app)
-		return bfs_fail(why, BFS_ERR_CORRUPT, 16,
-				"%" PRId64 " chunks and room for %" PRId64,
-				h->n_chunks, h->max_app);
-	return BFS_OK;
-}
-
-/* The oldest form has no version: its chunks must reach the end of the file
- * in the number that it says. */
-static bool is_oldest(struct bfs_container *f, const uint8_t *p, size_t len)
+bool bfs_bloscpack_is_oldest(struct bfs_container *f, const uint8_t *p,
+			     size_t len)
 {
 	struct walk w = { 0 };
 	bool fits;
@@ -527,136 +384,3 @@ static bool is_oldest(struct bfs_container *f, const uint8_t *p, size_t len)
 	release_walk(&w);
 	return fits;
 }
-
-static enum bfs_err open_version(struct bfs_container *f, const uint8_t *p,
-				 size_t len, struct header *h,
-				 struct bfs_diag *why)
-{
-	struct bfs_bloscpack *b = priv(f);
-
-	if (is_oldest(f, p, len)) {
-		b->version = 0;
-		*h = (struct header){ .n_chunks = bfs_le32(p + 4), .data = 8,
-				      .chunk_size = UNKNOWN, .last = UNKNOWN };
-		return BFS_OK;
-	}
-	b->version = len > 4 ? p[4] : 0;
-	if (b->version < 1 || b->version > 3)
-		return bfs_fail(why, len > 4 && b->version > 3 ?
-				BFS_ERR_UNSUPPORTED : BFS_ERR_CORRUPT, 4,
-				"Bloscpack version %u", b->version);
-	if (len < (b->version == 1 ? 16 : 32))
-		return bfs_fail(why, BFS_ERR_TRUNCATED, len,
-				"the file ends inside its header");
-	if (b->version > 1)
-		return parse_header(f, p, h, why);
-	*h = (struct header){ .n_chunks = (int64_t)bfs_le64(p + 8),
-			      .data = 16, .chunk_size = UNKNOWN,
-			      .last = UNKNOWN };
-	if (h->n_chunks < UNKNOWN || p[5] || p[6] || p[7])
-		return bfs_fail(why, BFS_ERR_CORRUPT, 5,
-				"%" PRId64 " chunks", h->n_chunks);
-	return BFS_OK;
-}
-
-/* The sizes that the file's header tells must be those of the chunks. */
-static void check_sizes(struct bfs_container *f, const struct header *h)
-{
-	struct bfs_diag why;
-	uint64_t i, size;
-	int64_t want;
-
-	for (i = 0; f->starts && i < f->n_chunks; i++) {
-		size = f->starts[i + 1] - f->starts[i];
-		want = i + 1 < f->n_chunks ? h->chunk_size : h->last;
-		/* 0: the only chunk of an old file has the other length. */
-		if (want == UNKNOWN || size == (uint64_t)want ||
-		    (want == 0 && i + 1 < f->n_chunks))
-			continue;
-		bfs_fail(&why, BFS_ERR_CORRUPT, i + 1 < f->n_chunks ? 8 : 12,
-			 "a chunk has %" PRIu64 " bytes, the file says %"
-			 PRId64, size, want);
-		why.chunk = (int64_t)i;
-		bfs_container_doubt(f, &why);
-		return;
-	}
-}
-
-/* What the header claims, where the chunks cannot tell. */
-static void claim_length(struct bfs_container *f, const struct header *h)
-{
-	uint64_t sum;
-
-	f->claim = f->nbytes;
-	if (h->n_chunks > 0 && h->chunk_size >= 0 && h->last >= 0 &&
-	    bfs_mul((uint64_t)h->n_chunks - 1, (uint64_t)h->chunk_size,
-		    &sum) && bfs_add(sum, (uint64_t)h->last, &sum))
-		f->claim = sum;
-}
-
-/* Codec and typesize as the first chunk has them. */
-static void note_first(struct bfs_container *f)
-{
-	struct bfs_chunk_head h;
-	struct bfs_span s;
-
-	if (f->n_chunks > 0 && bfs_container_span(f, 0, &s, NULL) == BFS_OK &&
-	    bfs_container_peek(f, &s, &h, NULL) == BFS_OK && !f->array.present)
-		f->typesize = h.typesize;
-}
-
-static enum bfs_err open_pack(struct bfs_container *f, const char *name,
-			      struct bfs_diag *diag)
-{
-	struct header h = { 0 };
-	uint8_t head[32] = { 0 };
-	struct bfs_diag why;
-	enum bfs_err err;
-	size_t len = (size_t)bfs_min(sizeof(head), bfs_source_len(f->source));
-
-	(void)name;
-	f->priv = bfs_zalloc(1, sizeof(struct bfs_bloscpack));
-	if (!f->priv)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
-	BFS_TRY(bfs_source_read(f->source, 0, head, len, diag));
-	err = open_version(f, head, len, &h, &why);
-	snprintf(f->format_detail, sizeof(f->format_detail),
-		 "version %u, checksum %s", priv(f)->version,
-		 bfs_digest_name(priv(f)->digest));
-	if (err == BFS_OK && h.options & 2)
-		err = bfs_bloscpack_meta(f, 32, &h.data, &why);
-	if (bfs_err_passes(err)) {
-		if (diag)
-			*diag = why;
-		return err;
-	}
-	if (err != BFS_OK) {
-		bfs_container_doubt(f, &why);
-		return BFS_OK;
-	}
-	BFS_TRY(open_chunks(f, &h, diag));
-	check_sizes(f, &h);
-	claim_length(f, &h);
-	if (f->array.linear)
-		bfs_meta_check_linear(f);
-	bfs_container_note_sizes(f);
-	note_first(f);
-	return BFS_OK;
-}
-
-static void close_pack(struct bfs_container *f)
-{
-	if (f->priv)
-		bfs_free(priv(f)->offs);
-	bfs_free(f->priv);
-}
-
-const struct bfs_format bfs_container_bloscpack = {
-	.name = "bloscpack",
-	.endings = { ".blp" },
-	.probe = probe,
-	.open = open_pack,
-	.span = span,
-	.verify = verify,
-	.close = close_pack,
-};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bloscpack_meta.c - the metadata section of Bloscpack 3: checksum, zlib,
+ * meta.c - the metadata section of Bloscpack 3: checksum, zlib,
  * JSON, and what the JSON says of a NumPy array.
  *
  * See docs/formats/bloscpack.md, metadata.
  */
-#include "container/bloscpack_meta.h"
+#include "container/bloscpack/meta.h"
 
 #include "base/bytes.h"
 #include "codec/codec.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bloscpack_meta.h - the metadata section of a Bloscpack file.
+ * meta.h - the metadata section of a Bloscpack file.
  */
 #ifndef BFS_CONTAINER_BLOSCPACK_META_H
 #define BFS_CONTAINER_BLOSCPACK_META_H
 
-#include "container/bloscpack_priv.h"
+#include "container/bloscpack/priv.h"
 
 /* Reads the metadata section at `at`. Adds "metadata", sets container->array
  * for NumPy arrays; what does not hold is blamed. *ret_end is where the section

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * far_folder.c - containers of several objects: sparse frames, columns.
+ *
+ * What names a folder holds is told by its listing, which is kept for those
+ * who list it. Of a long one the first page is asked for, and then the store
+ * for single names: chunks may be a million.
+ */
+#include "tree/far_priv.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Entries of a folder below a container that are worth a listing: more are
+ * asked for one by one. */
+#define MOST_LISTED 8000
+
+static char *join(const char *path, const char *name)
+{
+	char *whole;
+
+	return asprintf(&whole, "%s%s%s", path, *path ? "/" : "", name) < 0 ?
+	       NULL : whole;
+}
+
+/* What lies at a path of a folder that was listed up to entry `upto`. */
+static int look_below(struct far *far, const char *folder, const char *name,
+		      uint64_t upto, struct shelf_stat *ret_stat, char *why)
+{
+	char first[NAME_MAX + 1], *path;
+	int status = shelf_list(far->shelf, folder, upto, first, ret_stat,
+				why);
+
+	/* It may end before. */
+	if (status && status != -ENOENT)
+		return status;
+	path = join(folder, name);
+	status = path ? shelf_look(far->shelf, path, ret_stat, why) : -ENOMEM;
+	free(path);
+	return status;
+}
+
+/* The same of a name that may have one folder before it ("meta/sizes"). */
+static int look_for(struct far *far, const char *folder, const char *name,
+		    uint64_t upto, struct shelf_stat *ret_stat, char *why)
+{
+	const char *slash = strchr(name, '/');
+	char first[NAME_MAX + 1], *inner;
+	int status;
+
+	if (!slash)
+		return look_below(far, folder, name, 0, ret_stat, why);
+	snprintf(first, sizeof(first), "%.*s", (int)(slash - name), name);
+	status = look_below(far, folder, first, 0, ret_stat, why);
+	if (status || !ret_stat->is_folder)
+		return status ? status : -ENOENT;
+	inner = join(folder, first);
+	status = inner ? look_below(far, inner, slash + 1, upto, ret_stat,
+				    why) : -ENOMEM;
+	free(inner);
+	return status;
+}
+
+int far_find_index(struct far *far, const char *path, struct src_stat *stat,
+		   char *why)
+{
+	struct shelf_stat index;
+	const char *name;
+	int status = 0;
+
+	*why = '\0';
+	for (uint32_t i = 0; (name = bloscfs_dir_index(i)); i++) {
+		status = look_for(far, path, name, 0, &index, why);
+		if (status == -ENOENT || (!status && index.is_folder))
+			continue;
+		if (status)
+			return status;
+		stat->index = i;
+		stat->index_mode = S_IFREG | 0444;
+		stat->size = index.size;
+		stat->ino = far_number(path, index.identity);
+		if (index.modified)
+			stat->mtime_sec = index.modified;
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- as the library's folder ------------------------------------------ */
+
+struct part_of {
+	struct far *far;
+	char path[];
+};
+
+static enum bloscfs_err find_part(void *arg, const char *path,
+				  enum bloscfs_there *ret_there,
+				  uint64_t *ret_length,
+				  struct bloscfs_diag *why)
+{
+	const struct part_of *folder = arg;
+	char text[REMOTE_WHY_CAP];
+	struct shelf_stat stat;
+	int status = look_for(folder->far, folder->path, path, MOST_LISTED,
+			      &stat, text);
+
+	if (status == -ENOENT)
+		return BLOSCFS_OK;
+	if (status)
+		return far_error(status, text, why);
+	*ret_there = stat.is_folder ? BLOSCFS_A_FOLDER : BLOSCFS_A_FILE;
+	*ret_length = stat.size;
+	return BLOSCFS_OK;
+}
+
+static enum bloscfs_err open_part(void *arg, const char *path,
+				  struct bloscfs_source *ret_source,
+				  struct bloscfs_diag *why)
+{
+	const struct part_of *folder = arg;
+	char text[REMOTE_WHY_CAP], *whole = join(folder->path, path);
+	/* Copied by the library before this returns to the caller. */
+	static _Thread_local uint64_t identity[2];
+	struct shelf_stat stat;
+	struct lent *lent;
+	int status = -ENOMEM;
+
+	*text = '\0';
+	if (whole && shelf_known(folder->far->shelf, whole, &stat) == -ENOENT)
+		status = -ENOENT;
+	else if (whole)
+		status = shelf_take(folder->far->shelf, whole, &lent, text);
+	if (!status) {
+		shelf_stat_of(lent, &stat);
+		identity[0] = far_number(whole, stat.identity);
+		identity[1] = stat.size;
+		*ret_source = far_source(lent, identity);
+	}
+	free(whole);
+	return status == -ENOENT || !status ? BLOSCFS_OK :
+	       far_error(status, text, why);
+}
+
+static void close_folder(void *arg)
+{
+	free(arg);
+}
+
+enum bloscfs_err far_open_folder(struct far *far, struct bloscfs *fs,
+				 const char *path,
+				 struct bloscfs_file **ret_file,
+				 struct bloscfs_diag *why)
+{
+	size_t len = strlen(path) + 1;
+	struct part_of *folder = malloc(sizeof(*folder) + len);
+	enum bloscfs_err err;
+
+	if (!folder)
+		return far_error(-ENOMEM, "", why);
+	folder->far = far;
+	memcpy(folder->path, path, len);
+	err = bloscfs_open_folder(fs, &(struct bloscfs_folder){
+		.size = sizeof(struct bloscfs_folder), .arg = folder,
+		.find = find_part, .open = open_part, .close = close_folder,
+		}, ret_file, why);
+	if (err != BLOSCFS_OK)
+		free(folder);
+	return err;
+}
