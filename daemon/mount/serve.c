@@ -25,6 +25,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
@@ -351,15 +352,24 @@ static void hand_on_log(struct serve *serve)
 static int confine(const struct serve *serve, char *error, size_t cap)
 {
 	const struct daemon *daemon = serve->daemon;
+	const char *home = getenv("HOME"), **more;
+	char netrc[PATH_MAX];
 	struct sandbox_terms terms = {
 		.mode = daemon->opts->sandbox,
 		.source_fd = daemon->src.root_fd,
 		.network = daemon->src.far != NULL,
-		.more_file = daemon->opts->ca_file,
 		.tell_fd = serve->line,
 		.tell_word = LINE_BREACH,
 	};
 
+	more = terms.more_files;
+	if (daemon->src.far && daemon->opts->ca_file)
+		*more++ = daemon->opts->ca_file;
+	/* Names and passwords of servers: curl reads it. */
+	if (daemon->src.far && home &&
+	    snprintf(netrc, sizeof(netrc), "%s/.netrc", home) <
+	    (int)sizeof(netrc))
+		*more = netrc;
 	return sandbox_enter(&terms, error, cap);
 }
 

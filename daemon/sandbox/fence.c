@@ -142,8 +142,8 @@ static int allow_terms(int rules, const struct ruleset *all,
 		status = allow_fd(rules, all, terms->source_fd, TO_READ);
 	if (!status && terms->network)
 		status = allow_paths(rules, all, with_network, TO_READ);
-	if (!status && terms->more_file)
-		status = allow_path(rules, all, terms->more_file, TO_READ);
+	if (!status)
+		status = allow_paths(rules, all, terms->more_files, READ_FILE);
 	if (!status && terms->write_dir)
 		status = allow_path(rules, all, terms->write_dir, TO_WRITE);
 	return status;

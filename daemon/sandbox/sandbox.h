@@ -36,7 +36,7 @@ struct sandbox_terms {
 	int source_fd;		/* a directory to be read; -1: none */
 	const char *write_dir;	/* to be written below; NULL: none */
 	bool network;		/* servers are asked */
-	const char *more_file;	/* to be read as well, or NULL */
+	const char *more_files[3];	/* to be read as well; NULL behind */
 	/* Where a call that is not allowed is told before it ends us: by one
 	 * message, tell_word and the number in decimal digits. */
 	int tell_fd;
