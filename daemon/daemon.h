@@ -29,6 +29,7 @@ struct daemon {
 	struct bloscfs *fs;
 	struct src src;
 	struct tree tree;
+	char *write_dir;		/* of the disk cache; NULL */
 	bool lies_in_store;		/* SOURCE does, of Zarr or N5 */
 	bool in_store;			/* and all is left as it is */
 	bool no_stores;			/* stores do not count */

@@ -9,6 +9,7 @@
 #include "log/counters.h"
 #include "log/faults.h"
 #include "log/workcounts.h"
+#include "remote/diskcache.h"
 #include "remote/transport.h"
 
 #include <stdint.h>
@@ -21,6 +22,7 @@ struct metrics {
 	struct work_counts work;
 	struct transport_counts net;
 	uint64_t net_retries;
+	struct diskcache_counts disk;
 	uint64_t containers_open;	/* containers */
 	uint64_t containers_idle;	/* of these: nobody uses them now */
 	uint64_t nodes;		/* names that the kernel remembers */

@@ -84,6 +84,8 @@ static enum exit_code ask_server(struct daemon *daemon)
 				  daemon->source,
 				  *why ? why : strerror(-status),
 				  shelf_advice(shelf, status));
+	/* What the mount shows is asked for anew. */
+	far_rest(daemon->src.far);
 	name = shelf_single(shelf);
 	if (!name)
 		return EXIT_OK;
@@ -134,5 +136,6 @@ void root_release(struct daemon *daemon)
 	if (daemon->fs)
 		bloscfs_free(daemon->fs);
 	free(daemon->mountpoint);
+	free(daemon->write_dir);
 	log_close();
 }

@@ -358,6 +358,7 @@ static int confine(const struct serve *serve, char *error, size_t cap)
 		.mode = daemon->opts->sandbox,
 		.source_fd = daemon->src.root_fd,
 		.network = daemon->src.far != NULL,
+		.write_dir = daemon->write_dir,
 		.tell_fd = serve->line,
 		.tell_word = LINE_BREACH,
 	};

@@ -101,7 +101,12 @@ static enum exit_code open_far(struct daemon *daemon, const char *source)
 	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
 		return say_failed(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;
-	return EXIT_OK;
+	if (!opts->disk_cache)
+		return EXIT_OK;
+	daemon->write_dir = realpath(opts->disk_cache, NULL);
+	return daemon->write_dir ? EXIT_OK :
+	       say_failed(EXIT_FAILED, "cannot find '%s': %s; give another "
+			  "disk_cache", opts->disk_cache, strerror(errno));
 }
 
 static enum exit_code open_source(struct daemon *daemon, const char *source)

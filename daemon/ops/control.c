@@ -37,9 +37,10 @@ static void collect(struct daemon *daemon, struct metrics *ret_metrics)
 	work_count(daemon, &m->work);
 	tree_count(&daemon->tree, &m->nodes, &m->containers_open,
 		   &m->containers_idle);
-	if (daemon->src.far)
-		shelf_count(far_shelf(daemon->src.far), &m->net,
-			    &m->net_retries);
+	if (!daemon->src.far)
+		return;
+	shelf_count(far_shelf(daemon->src.far), &m->net, &m->net_retries);
+	shelf_count_disk(far_shelf(daemon->src.far), &m->disk);
 }
 
 static void write_stats(struct daemon *daemon, FILE *out)

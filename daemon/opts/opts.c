@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_DISK_CACHE (4 << 20)
 #define NOT_GIVEN (UINT64_MAX - 1)	/* no size is as large */
 
 const struct opt opts_table[] = {
@@ -74,6 +75,10 @@ const struct opt opts_table[] = {
 	  "ask S3 as nobody in particular" },
 	{ "sandbox", "on|off|require", OPT_SANDBOX, AT(sandbox),
 	  "what serves gives up all else; require: or fail (on)" },
+	{ "disk_cache", "DIR", OPT_TEXT, AT(disk_cache),
+	  "where what servers sent is kept (nowhere)" },
+	{ "disk_cache_size", "SIZE", OPT_SIZE, AT(disk_cache_size),
+	  "how much of it (10G)" },
 	{ "log_level", "LEVEL", OPT_LEVEL, AT(log_level),
 	  "err, warn, notice, info or debug (notice)" },
 	{ "log_file", "FILE", OPT_TEXT, AT(log_file),
@@ -274,6 +279,9 @@ static int check_words(struct parse *parse)
 		if (opts->allow_other && opts->allow_root)
 			return refuse(parse, "allow_other and allow_root "
 				      "exclude each other; give one");
+		if (opts->disk_cache_size < LEAST_DISK_CACHE)
+			return refuse(parse, "disk_cache_size is for 4M or "
+				      "more; leave disk_cache out for none");
 		if (opts->syslog && opts->log_file)
 			return refuse(parse, "syslog and log_file exclude "
 				      "each other; give one");
@@ -334,6 +342,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 		.read_timeout = 30, .log_level = LEVEL_NOTICE,
 		.sandbox = DEFAULT_SANDBOX,
 		.notify_fd = -1, .max_request = UINT64_C(2) << 30,
+		.disk_cache_size = UINT64_C(10) << 30,
 	};
 	for (int i = 1; i < argc && !status; i++) {
 		if (only_words || argv[i][0] != '-' || !argv[i][1])
@@ -358,8 +367,9 @@ void opts_release(struct opts *opts)
 	free(opts->log_file);
 	free(opts->catalog);
 	free(opts->ca_file);
+	free(opts->disk_cache);
 	free(opts->fsname);
 	free(opts->fuse);
 	opts->views = opts->log_file = opts->fsname = opts->fuse = NULL;
-	opts->catalog = opts->ca_file = NULL;
+	opts->catalog = opts->ca_file = opts->disk_cache = NULL;
 }

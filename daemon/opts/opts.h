@@ -63,6 +63,8 @@ struct opts {
 	char *ca_file;
 	char *catalog;
 	bool no_sign;
+	char *disk_cache;
+	uint64_t disk_cache_size;
 
 	char *fsname;
 	bool allow_other, allow_root, auto_unmount;

@@ -37,6 +37,7 @@ int remote_errno(const struct response *r, bool opened)
 {
 	switch (r->outcome) {
 	case REMOTE_OK:
+	case REMOTE_SAME:
 		return 0;
 	case REMOTE_ABSENT:
 		return opened ? -ESTALE : -ENOENT;

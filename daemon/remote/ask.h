@@ -15,6 +15,7 @@
 struct remote {
 	struct transport *transport;
 	const struct keys *keys;	/* or NULL: nothing is signed */
+	struct diskcache *disk;		/* or NULL */
 	uint64_t retry_ms;		/* a request is tried so long */
 	uint64_t fresh_ms;		/* an answer is believed so long */
 	/* Whether the calling thread may wait for the server: if not, calls

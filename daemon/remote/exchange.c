@@ -295,16 +295,30 @@ static bool add_header(struct exchange *x, const char *line)
 	return grown;
 }
 
-static bool add_date(struct exchange *x, int64_t date)
+static bool add_date(struct exchange *x, const char *name, int64_t date)
 {
-	char line[80];
+	char line[80], text[48];
 	time_t when = (time_t)date;
 	struct tm tm;
 
-	return gmtime_r(&when, &tm) &&
-	       strftime(line, sizeof(line),
-			"If-Unmodified-Since: %a, %d %b %Y %H:%M:%S GMT",
-			&tm) > 0 && add_header(x, line);
+	if (!gmtime_r(&when, &tm) ||
+	    !strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm))
+		return false;
+	snprintf(line, sizeof(line), "%s: %s", name, text);
+	return add_header(x, line);
+}
+
+/* Of what is known already. */
+static bool add_unless(struct exchange *x)
+{
+	const struct request *q = x->request;
+	char line[REMOTE_TAG_CAP + 32];
+
+	if (!q->unless_tag)
+		return !q->unless_date ||
+		       add_date(x, "If-Modified-Since", q->unless_date);
+	snprintf(line, sizeof(line), "If-None-Match: %s", q->unless_tag);
+	return add_header(x, line);
 }
 
 static bool add_headers(struct exchange *x)
@@ -320,9 +334,12 @@ static bool add_headers(struct exchange *x)
 		snprintf(line, sizeof(line), "If-Match: %s", q->if_tag);
 		if (!add_header(x, line))
 			return false;
-	} else if (q->if_date && !add_date(x, q->if_date)) {
+	} else if (q->if_date &&
+		   !add_date(x, "If-Unmodified-Since", q->if_date)) {
 		return false;
 	}
+	if (!add_unless(x))
+		return false;
 	return !q->s3 ||
 	       add_header(x, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
 }
@@ -470,7 +487,9 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 			judge_status(r, &(struct judged){
 				.whole = x->request->whole,
 				.status = x->status, .got = x->skipped,
-				.ranged = x->ranged, .text = x->text });
+				.ranged = x->ranged, .text = x->text,
+				.unless = x->request->unless_tag ||
+					  x->request->unless_date });
 	} else if (r->outcome == REMOTE_OK) {
 		judge_connection(x, code);
 	}

@@ -85,6 +85,10 @@ void judge_status(struct response *r, const struct judged *j)
 				     "short");
 		return;
 	}
+	if (j->status == 304 && j->unless) {
+		r->outcome = REMOTE_SAME;
+		return;
+	}
 	find_code(j->text, code, sizeof(code));
 	snprintf(r->why, sizeof(r->why), "the server says %ld%s%s", j->status,
 		 *code ? ", " : "", code);

@@ -14,6 +14,7 @@
 struct judged {
 	long status;		/* of HTTP; 0: there was none */
 	bool whole, ranged;	/* as in the request; Content-Range holds */
+	bool unless;		/* unless_tag or unless_date was sent */
 	uint64_t got;		/* bytes of the body */
 	bool began;		/* some bytes came */
 	long verdict;		/* OpenSSL's on the certificate; 0: good */

@@ -5,6 +5,7 @@
  */
 #include "remote/object.h"
 
+#include "remote/diskcache.h"
 #include "remote/pieces.h"
 
 #include <errno.h>
@@ -75,6 +76,101 @@ static void ask_ends(struct object *o, char *head, struct response *r,
 		wait_tail(o->id.remote, tail, job, r->outcome == REMOTE_OK);
 }
 
+/* Where the tail begins, for the disk cache. */
+static uint64_t tail_from(uint64_t size, uint64_t head)
+{
+	uint64_t from = size > END_LEN ? size - END_LEN : 0;
+
+	from = (from + STRIPE_CELL - 1) / STRIPE_CELL * STRIPE_CELL;
+	return from > head ? from : head;
+}
+
+/* Head and tail by the disk cache, for what it knows of the address. */
+static bool recall(struct object *o, struct object_facts *ret_facts,
+		   char *head, char *tail)
+{
+	struct diskcache *disk = o->id.remote->disk;
+	uint64_t size, n, from, lacking, got;
+
+	if (!disk || !remote_may_wait(o->id.remote) ||
+	    !diskcache_recall(disk, o->id.url, ret_facts))
+		return false;
+	diskcache_name(disk, o->id.url, ret_facts, &o->disk);
+	size = ret_facts->size;
+	n = size < END_LEN ? size : END_LEN;
+	from = tail_from(size, n);
+	if (!o->disk.cache || !n)
+		return false;
+	/* Both, so that damage in both is met at once. */
+	got = diskcache_read(&o->disk, 0, n, head, &lacking);
+	if (from < size)
+		got += diskcache_read(&o->disk, from, size - from, tail,
+				      &lacking);
+	return got == n + size - from;
+}
+
+static bool is_same(const struct response *r, const struct object_facts *f)
+{
+	if (r->outcome == REMOTE_SAME)
+		return (!*r->tag || strcmp(r->tag, f->tag) == 0) &&
+		       (!r->modified || r->modified == f->modified);
+	return r->outcome == REMOTE_OK && r->total == f->size &&
+	       strcmp(r->tag, f->tag) == 0 && r->modified == f->modified;
+}
+
+/* Opens what the disk cache has the ends of, by one request that says whether
+ * it is still the same. 1 where it is not. */
+static int open_known(struct object *o, char *head, char *tail, char *why)
+{
+	struct request want = object_request(&o->id, 0, END_LEN, head);
+	struct object_facts facts;
+	struct response r;
+	uint64_t n, from;
+
+	if (!recall(o, &facts, head, tail))
+		return 1;
+	/* A weak ETag is none of bytes. */
+	if (*facts.tag && strncmp(facts.tag, "W/", 2) != 0)
+		want.unless_tag = facts.tag;
+	else
+		want.unless_date = facts.modified;
+	if (!want.unless_tag && !want.unless_date)
+		return 1;
+	remote_ask(o->id.remote, &want, &r);
+	if (!is_same(&r, &facts)) {
+		strcpy(why, r.why);
+		return r.outcome == REMOTE_SAME || r.outcome == REMOTE_OK ||
+		       r.outcome == REMOTE_BEYOND ||
+		       r.outcome == REMOTE_REFUSED ? 1 :
+		       remote_errno(&r, false);
+	}
+	o->id.facts = facts;
+	atomic_store(&o->id.checked_ms, remote_now_ms());
+	n = facts.size < END_LEN ? facts.size : END_LEN;
+	from = tail_from(facts.size, n);
+	pieces_keep(o, 0, n, head);
+	pieces_keep(o, from, facts.size - from, tail);
+	return 0;
+}
+
+/* For the next opening, by whomever. */
+static void remember(struct object *o, const char *head, uint64_t head_len,
+		     const struct response *end, const char *tail)
+{
+	const struct object_facts *f = &o->id.facts;
+	uint64_t from = tail_from(f->size, head_len);
+
+	o->disk = (struct disk_object){ 0 };
+	if (!f->size || !(*f->tag || f->modified))
+		return;
+	diskcache_name(o->id.remote->disk, o->id.url, f, &o->disk);
+	diskcache_note(o->id.remote->disk, o->id.url, f);
+	diskcache_keep(&o->disk, 0, head_len, head);
+	if (end->outcome == REMOTE_OK && from < f->size && from >= end->off)
+		diskcache_keep(&o->disk, from, f->size - from,
+			       tail + (from - end->off));
+}
+
 /* Takes what came; false where the two are of different objects. */
 static bool take_ends(struct object *o, char *head,
 		      const struct response *r, struct tail *tail)
@@ -88,23 +184,23 @@ static bool take_ends(struct object *o, char *head,
 		atomic_store(&o->id.stale_ms, 0);
 		return false;
 	}
+	remember(o, head, r->len, end, tail->bytes);
 	pieces_keep(o, 0, r->len, head);
 	if (end->outcome == REMOTE_OK && r->len < r->total)
 		pieces_keep(o, end->off, end->len, tail->bytes);
 	return true;
 }
 
-static int open_ends(struct object *o, char *why)
+/* As object_open; head and tail take END_LEN. */
+static int open_new(struct object *o, char *head, char *tail_bytes,
+		    char *why)
 {
 	struct tail tail = { .lock = PTHREAD_MUTEX_INITIALIZER,
-			     .over = PTHREAD_COND_INITIALIZER };
-	char *head = malloc(END_LEN);
+			     .over = PTHREAD_COND_INITIALIZER,
+			     .bytes = tail_bytes };
 	struct response r;
 	int status = -EIO;
 
-	tail.bytes = malloc(END_LEN);
-	if (!head || !tail.bytes)
-		status = -ENOMEM;
 	for (int i = 0; i < OPEN_TRIES && status == -EIO; i++) {
 		tail.done = false;
 		ask_ends(o, head, &r, &tail);
@@ -121,8 +217,20 @@ static int open_ends(struct object *o, char *why)
 			strcpy(why, "it changes all the time");
 		}
 	}
+	return status;
+}
+
+static int open_ends(struct object *o, char *why)
+{
+	char *head = malloc(END_LEN), *tail = malloc(END_LEN);
+	int status = -ENOMEM;
+
+	if (head && tail)
+		status = open_known(o, head, tail, why);
+	if (status == 1)
+		status = open_new(o, head, tail, why);
 	free(head);
-	free(tail.bytes);
+	free(tail);
 	return status;
 }
 

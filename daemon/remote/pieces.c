@@ -5,7 +5,8 @@
  * Pieces do not overlap. One that is loading is waited for by all who need
  * it; one that could not be loaded is gone, and each of them tries for
  * itself. Those that were loaded for one reader leave the longest unused
- * first.
+ * first. What the disk cache has comes from there, and it keeps what comes
+ * from the server; pieces begin and end with its cells then.
  */
 #include "remote/pieces.h"
 
@@ -40,6 +41,21 @@ void pieces_init(struct object *o)
 {
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_cond_init(&o->arrived, NULL);
+}
+
+/* Where pieces may begin and end. */
+static uint64_t round_down(const struct object *o, uint64_t off)
+{
+	return o->disk.cache ? off - off % STRIPE_CELL : off;
+}
+
+static uint64_t round_up(const struct object *o, uint64_t off)
+{
+	uint64_t up = off;
+
+	if (o->disk.cache && off % STRIPE_CELL)
+		up += STRIPE_CELL - off % STRIPE_CELL;
+	return up < o->id.facts.size ? up : o->id.facts.size;
 }
 
 static void link_newest(struct object *o, struct piece *p)
@@ -131,10 +147,14 @@ static struct piece *find(struct object *o, uint64_t off, uint64_t end)
 void pieces_keep(struct object *o, uint64_t off, uint64_t len,
 		 const void *bytes)
 {
+	uint64_t first = round_up(o, off);
 	struct piece *p;
 
-	if (!len)
+	if (first >= off + len)
 		return;
+	bytes = (const char *)bytes + (first - off);
+	len -= first - off;
+	off = first;
 	pthread_mutex_lock(&o->lock);
 	p = find(o, off, off + len);
 	/* The tail of a small object may begin within its head. */
@@ -173,11 +193,14 @@ static void ahead_over(void *arg)
 {
 	struct piece *p = arg;
 	struct object *o = p->object;
+	bool good = object_fits(&o->id, &p->response) &&
+		    p->response.len == p->len;
 
+	if (good)
+		diskcache_keep(&o->disk, p->off, p->len, p->bytes);
 	pthread_mutex_lock(&o->lock);
 	p->job = NULL;
-	settle(o, p, object_fits(&o->id, &p->response) &&
-		     p->response.len == p->len);
+	settle(o, p, good);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -244,6 +267,23 @@ static bool ask_missing(struct object *o, uint64_t off, uint64_t end)
 	return true;
 }
 
+/* The same without what the disk cache has. The lock is left while that is
+ * asked. */
+static bool ask_lacking(struct object *o, uint64_t off, uint64_t end)
+{
+	uint64_t lacking, there;
+	bool asked = true;
+
+	while (asked && off < end) {
+		pthread_mutex_unlock(&o->lock);
+		lacking = diskcache_lacks(&o->disk, off, end - off, &there);
+		pthread_mutex_lock(&o->lock);
+		asked = ask_missing(o, off, off + lacking);
+		off += lacking + there;
+	}
+	return asked;
+}
+
 /* The stream that a read goes on with, or a new one in place of the one that
  * was not heard of for the longest time; it comes first then. */
 static struct stream *stream_of(struct object *o, uint64_t off)
@@ -277,14 +317,24 @@ static void follow(struct object *o, uint64_t off, uint64_t len)
 		return;
 	window = s->steps - SURE < 7 ?
 		 (uint64_t)STRIDE / 4 << (s->steps - SURE) : WINDOW;
-	from = s->asked > s->end ? s->asked : s->end;
+	from = round_up(o, s->asked > s->end ? s->asked : s->end);
 	to = s->end + window < o->id.facts.size ? s->end + window :
 					       o->id.facts.size;
 	/* In whole strides, but at the end. */
 	if (to < o->id.facts.size && to - s->end > STRIDE)
 		to -= (to - from) % STRIDE;
-	if (from < to && ask_missing(o, from, to))
-		s->asked = to;
+	if (to < o->id.facts.size)
+		to = round_down(o, to);
+	if (from >= to)
+		return;
+	s->asked = to;
+	if (ask_lacking(o, from, to))
+		return;
+	/* Another stream may have come before it. */
+	for (size_t i = 0; i < N_STREAMS; i++) {
+		if (o->streams[i].asked == to)
+			o->streams[i].asked = from;
+	}
 }
 
 void pieces_want(struct object *o, const struct extent *extents, size_t n)
@@ -298,6 +348,12 @@ void pieces_want(struct object *o, const struct extent *extents, size_t n)
 			break;
 		if (off > o->id.facts.size || len > o->id.facts.size - off)
 			continue;
+		if (o->disk.cache) {
+			if (!ask_lacking(o, round_down(o, off),
+					 round_up(o, off + len)))
+				break;
+			continue;
+		}
 		while (len) {
 			uint64_t part = len < MOST ? len : MOST;
 
@@ -333,7 +389,7 @@ void pieces_release(struct object *o)
 static int take(struct object *o, struct piece *p, char *buf, uint64_t off,
 		uint64_t len, uint64_t *ret_len)
 {
-	uint64_t part = p->off + p->len - off;
+	uint64_t part;
 	int status = 0;
 
 	*ret_len = 0;
@@ -355,7 +411,9 @@ static int take(struct object *o, struct piece *p, char *buf, uint64_t off,
 			drop(o, p);
 		return status;
 	}
-	if (!status) {
+	/* It may have become shorter while it was loaded. */
+	if (!status && off - p->off < p->len) {
+		part = p->off + p->len - off;
 		if (part > len)
 			part = len;
 		memcpy(buf, p->bytes + (off - p->off), part);
@@ -368,29 +426,52 @@ static int take(struct object *o, struct piece *p, char *buf, uint64_t off,
 	return status;
 }
 
-/* Loads [off, off + len), where no piece is; others wait for this one. The
- * lock is left meanwhile. */
-static int load(struct object *o, uint64_t off, uint64_t len, char *why)
+/* Makes a piece that is loading end earlier. */
+static void shorten(struct object *o, struct piece *p, uint64_t len)
 {
-	struct piece *p = add(o, off, len);
-	struct request request;
+	o->held -= p->len - len;
+	p->len = len;
+}
+
+/* Asks the server for a piece. Without the lock. */
+static int load_far(struct object *o, struct piece *p, uint64_t len,
+		    char *why)
+{
+	struct request request = object_request(&o->id, p->off, len,
+						p->bytes);
 	int status;
 
-	if (!p)
-		return -ENOMEM;
-	p->loading = true;
-	o->held += len;
-	o->n_loading++;
-	request = object_request(&o->id, off, len, p->bytes);
-	pthread_mutex_unlock(&o->lock);
 	remote_ask(o->id.remote, &request, &p->response);
 	if (object_fits(&o->id, &p->response) && p->response.len != len) {
 		p->response.outcome = REMOTE_REFUSED;
 		strcpy(p->response.why, "the server sends less than there is");
 	}
 	status = remote_errno(&p->response, true);
+	if (!status)
+		diskcache_keep(&o->disk, p->off, len, p->bytes);
 	strcpy(why, p->response.why);
+	return status;
+}
+
+/* Loads [off, off + len), where no piece is, or less; others wait for this
+ * one. The lock is left meanwhile. */
+static int load(struct object *o, uint64_t off, uint64_t len, char *why)
+{
+	struct piece *p = add(o, off, len);
+	uint64_t there, lacking;
+	int status = 0;
+
+	if (!p)
+		return -ENOMEM;
+	p->loading = true;
+	o->held += len;
+	o->n_loading++;
+	pthread_mutex_unlock(&o->lock);
+	there = diskcache_read(&o->disk, off, len, p->bytes, &lacking);
+	if (!there)
+		status = load_far(o, p, lacking, why);
 	pthread_mutex_lock(&o->lock);
+	shorten(o, p, there ? there : lacking);
 	settle(o, p, !status);
 	return status;
 }
@@ -411,7 +492,7 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 	follow(o, off, len);
 	while (!status && off < end) {
 		struct piece *p = find(o, off, end);
-		uint64_t want = end - off;
+		uint64_t from = round_down(o, off), want = end - from;
 
 		if (p && p->off <= off) {
 			status = take(o, p, to, off, end - off, &part);
@@ -422,14 +503,13 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		/* A little more than is asked for costs nothing. */
 		if (want < LEAST)
 			want = LEAST;
-		if (want > o->id.facts.size - off)
-			want = o->id.facts.size - off;
+		want = round_up(o, from + want) - from;
 		if (want > MOST)
 			want = MOST;
-		p = find(o, off, off + want);
-		if (p)
-			want = p->off - off;
-		status = load(o, off, want, why);
+		p = find(o, from, from + want);
+		if (p && p->off > from)
+			want = p->off - from;
+		status = load(o, from, want, why);
 	}
 	pthread_mutex_unlock(&o->lock);
 	return status;

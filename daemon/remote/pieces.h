@@ -5,7 +5,7 @@
 #ifndef BFS_DAEMON_REMOTE_PIECES_H
 #define BFS_DAEMON_REMOTE_PIECES_H
 
-#include "remote/ask.h"
+#include "remote/diskcache.h"
 
 #include <pthread.h>
 
@@ -22,6 +22,7 @@ struct stream {
 
 struct object {
 	struct identity id;
+	struct disk_object disk;
 
 	pthread_mutex_t lock;		/* guards the pieces */
 	pthread_cond_t arrived;		/* of any piece */
@@ -31,7 +32,7 @@ struct object {
 	struct stream streams[N_STREAMS];	/* the newest first */
 };
 
-/* id must not change any more once something is kept or read. */
+/* id and disk must not change any more once something is kept or read. */
 void pieces_init(struct object *o);
 /* Gives up what is under way. */
 void pieces_release(struct object *o);

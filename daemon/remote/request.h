@@ -37,12 +37,15 @@ struct request {
 	uint64_t len;		/* > 0 */
 	const char *if_tag;	/* only where this is the ETag; or NULL */
 	int64_t if_date;	/* only where not modified since; 0: any */
+	const char *unless_tag;	/* only where this is not the ETag; or NULL */
+	int64_t unless_date;	/* only where modified since; 0: any */
 	void *buf;		/* takes len */
 };
 
 /* What became of it. */
 enum outcome {
 	REMOTE_OK,
+	REMOTE_SAME,		/* what unless_tag or unless_date says (304) */
 	REMOTE_CHANGED,		/* another object by now (412) */
 	REMOTE_ABSENT,		/* 404, 410 */
 	REMOTE_DENIED,		/* 401, 403 */

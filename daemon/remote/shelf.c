@@ -57,6 +57,7 @@ static void free_shelf(struct shelf *shelf)
 	lent_release(shelf);
 	list_release(shelf);
 	transport_free(shelf->remote.transport);
+	diskcache_close(shelf->remote.disk);
 	catalog_release(&shelf->catalog);
 	url_release(&shelf->url);
 	keys_release(&shelf->setup);
@@ -99,6 +100,11 @@ int shelf_open(const char *source, const struct shelf_options *options,
 			status = -ENOMEM;
 		}
 	}
+	if (!status && options->disk_cache)
+		status = diskcache_open(options->disk_cache,
+					options->disk_cache_size,
+					&shelf->remote.disk, error,
+					error_cap);
 	if (status)
 		free_shelf(shelf);
 	else
@@ -152,6 +158,7 @@ void shelf_close(struct shelf *shelf)
 void shelf_rest(struct shelf *shelf)
 {
 	transport_rest(shelf->remote.transport);
+	diskcache_rest(shelf->remote.disk);
 }
 
 void shelf_hurry(struct shelf *shelf)
@@ -205,4 +212,10 @@ void shelf_count(struct shelf *shelf, struct transport_counts *ret_counts,
 	transport_count(shelf->remote.transport, ret_counts);
 	*ret_retries = atomic_load_explicit(&shelf->remote.n_retries,
 					    memory_order_relaxed);
+}
+
+void shelf_count_disk(struct shelf *shelf,
+		      struct diskcache_counts *ret_counts)
+{
+	diskcache_count(shelf->remote.disk, ret_counts);
 }

@@ -11,6 +11,7 @@
 #ifndef BFS_DAEMON_REMOTE_SHELF_H
 #define BFS_DAEMON_REMOTE_SHELF_H
 
+#include "remote/diskcache.h"
 #include "remote/object.h"
 
 struct shelf;
@@ -21,6 +22,8 @@ struct shelf_options {
 	const char *ca_file;	/* NULL: the system's */
 	const char *catalog;	/* a file; NULL: SOURCE is an address */
 	bool no_sign;
+	const char *disk_cache;	/* a folder; NULL: there is none */
+	uint64_t disk_cache_size;
 	/* As in struct remote. */
 	bool (*may_wait)(void);
 	bool (*stopped)(void);
@@ -77,5 +80,8 @@ void shelf_stat_of(const struct lent *lent, struct shelf_stat *ret_stat);
 
 void shelf_count(struct shelf *shelf, struct transport_counts *ret_counts,
 		 uint64_t *ret_retries);
+/* All 0 where there is none. */
+void shelf_count_disk(struct shelf *shelf,
+		      struct diskcache_counts *ret_counts);
 
 #endif

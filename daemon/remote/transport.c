@@ -82,7 +82,8 @@ static void finish(struct transport *t, struct job *job)
 	while (power < TRANSPORT_N_TOOK - 1 && r->took_ms > 1u << power)
 		power++;
 	t->counts.n_requests++;
-	t->counts.n_failed += r->outcome != REMOTE_OK;
+	t->counts.n_failed += r->outcome != REMOTE_OK &&
+			       r->outcome != REMOTE_SAME;
 	t->counts.bytes += r->len;
 	t->counts.took[power]++;
 	t->counts.took_ms += r->took_ms;

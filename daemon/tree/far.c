@@ -55,6 +55,8 @@ int far_open(const char *source, const struct opts *opts,
 		.silence_ms = (uint64_t)(opts->read_timeout * 1000),
 		.retry_ms = (uint64_t)(opts->read_timeout * 1000),
 		.ca_file = opts->ca_file, .catalog = opts->catalog,
+		.disk_cache = opts->disk_cache,
+		.disk_cache_size = opts->disk_cache_size,
 		.no_sign = opts->no_sign, .may_wait = call_may_wait,
 		.stopped = is_stopped,
 	};

@@ -182,6 +182,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return max(0, size - int(last)), size - 1
         return int(first), min(size - 1, int(last) if last else size - 1)
 
+    def is_known(self, tag, modified):
+        """Whether the client says that it has this very content."""
+        if self.server.forgets:
+            return False
+        known = self.headers.get("If-None-Match")
+        if known:
+            return known == tag
+        since = self.headers.get("If-Modified-Since")
+        return since and email.utils.parsedate_to_datetime(
+            since).timestamp() >= modified
+
     def ranged(self, fault, content, tag, modified):
         wanted = self.headers.get("If-Match")
         if wanted and wanted != tag:
@@ -190,6 +201,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if since and email.utils.parsedate_to_datetime(
                 since).timestamp() < modified:
             return self.plain(412)
+        if self.is_known(tag, modified):
+            return self.send(304, b"", tag, modified)
         span = self.span(len(content))
         if fault == "whole" or (span is None and content):
             return self.send(200, content, tag, modified, fault=fault)
@@ -271,6 +284,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.faults, self.always, self.latency = [], None, 0
         self.choose, self.pause, self.endless = None, 1, None
         self.fault_headers, self.page = {}, 1000
+        self.forgets = False  # conditions that ask for what is new
         self.at_once = self.most_at_once = 0
         self.hung = threading.Event()
         self.url = ("https" if context else "http") + \

@@ -1,0 +1,664 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The disk cache of servers' bytes: what a second mount still asks for, and
+what becomes of a folder that is full, read-only, damaged, forged, killed in
+the midst of writing, or shared by many."""
+import contextlib
+import errno
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import harness
+import programs
+import samples
+from harness import Mount, equal, needs_root, read, wait_until
+from objects import Server
+
+MIB = 1 << 20
+CELL = 4096
+# How often a daemon is killed while it writes; more by hand take longer.
+KILLS = int(os.environ.get("BLOSCFS_KILLS", "10"))
+harness.SCRIPT_SECONDS += 5 * max(0, KILLS - 10)
+for variable in list(os.environ):
+    if variable.startswith("AWS_") or variable.endswith("_proxy"):
+        del os.environ[variable]
+os.environ["HOME"] = "/nonexistent"
+
+
+def made(work, name="data", mib=5, seed=0):
+    """A frame of some MiB that does not compress, and its truth."""
+    plain, frame = f"{work}/{name}.bin", f"{work}/{name}.b2frame"
+    with open(plain, "wb") as file:
+        for number in range(mib):
+            file.write(samples.noise(MIB, 1000 * seed + number))
+    programs.pack(plain, frame)
+    return frame, read(plain)
+
+
+def cached(work, url, disk, *options):
+    return Mount(work, url, f"--disk_cache={disk}", *options)
+
+
+def stat(mount, name):
+    row = f"bloscfs_disk_cache_{name}_total "
+    for line in read(mount.path(".bloscfs", "stats")).decode().splitlines():
+        if line.startswith(row):
+            return int(line[len(row):])
+    raise AssertionError("no " + row)
+
+
+def own(disk):
+    return f"{disk}/bloscfs-cache-1-{os.geteuid()}"
+
+
+def files(disk, kind=""):
+    """Paths of stripes and notes (".object")."""
+    return sorted(f"{own(disk)}/{name}" for name in os.listdir(own(disk))
+                  if len(name) > 64 and kind in name)
+
+
+def stripes(disk):
+    return [path for path in files(disk) if ".object" not in path]
+
+
+def taken(disk):
+    """Bytes that all files take."""
+    total = 0
+    for path in files(disk):
+        with contextlib.suppress(FileNotFoundError):
+            total += os.stat(path).st_blocks * 512
+    return total
+
+
+def whole(mount, truth, what=""):
+    equal(read(mount.path("data.bin")) == truth, True,
+          f"what is read {what}, after {mount.log()}")
+
+
+def fill(work, url, disk, truth, *options):
+    """Reads all of it once; the disk cache has it then."""
+    with cached(work, url, disk, *options) as mount:
+        whole(mount, truth, "first")
+
+
+def one_question(work, url, disk, truth, server, what=""):
+    """A mount reads all, and asks just whether it is still the same."""
+    server.log.clear()
+    with cached(work, url, disk) as mount:
+        read(mount.path("info.json"))
+        whole(mount, truth, what)
+        equal([row[2] for row in server.log], [304], f"answers {what}")
+        equal(stat(mount, "misses"), 0, f"misses {what}")
+
+
+def healed(work, url, disk, truth, server, what, faults=True):
+    """Whatever was done to the files: the truth, then all is there again."""
+    with cached(work, url, disk) as mount:
+        whole(mount, truth, what)
+        if faults:
+            assert stat(mount, "faults") > 0, what
+            equal(len(mount.log_lines("warn: disk cache")), 1,
+                  f"warnings {what}: {mount.log()}")
+    one_question(work, url, disk, truth, server, "after " + what)
+
+
+def flip(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 0x40]))
+
+
+def a_second_mount_asks_one_question(work):
+    frame, truth = made(work)
+    with Server() as server:
+        for name, more in (("tag", {}), ("date", {"tag": ""}),
+                           ("weak", {"tag": 'W/"x"'})):
+            disk = f"{work}/disk-{name}"
+            url = server.put_file(f"/{name}.b2frame", frame, **more)
+            with cached(work, url, disk) as mount:
+                read(mount.path("info.json"))
+                equal(len(server.log), 2, "requests to open")
+                assert sum(row[3] for row in server.log) <= 64 << 10
+                whole(mount, truth, "first")
+            moved = sum(row[3] for row in server.log)
+            assert moved < os.path.getsize(frame) + (64 << 10), moved
+            one_question(work, url, disk, truth, server, name)
+            # Few files: one for each 2 MiB, and the note.
+            assert len(files(disk)) <= 5, files(disk)
+            assert taken(disk) <= os.path.getsize(frame) + 10 * CELL
+            server.log.clear()
+        with cached(work, url, disk) as mount:
+            config = read(mount.path(".bloscfs", "config")).decode()
+            assert f"disk_cache={disk}\n" in config, config
+            assert f"disk_cache_size={10 << 30}\n" in config, config
+
+
+def parts_that_are_there_are_not_asked_for(work):
+    frame, truth = made(work)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        dice = random.Random(3)
+        places = [dice.randrange(len(truth) // CELL) * CELL
+                  for _ in range(12)]
+        for number in range(2):
+            server.log.clear()
+            with cached(work, url, disk) as mount:
+                file = os.open(mount.path("data.bin"), os.O_RDONLY)
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+                for at in places:
+                    equal(os.pread(file, CELL, at), truth[at:at + CELL])
+                os.close(file)
+            if number:
+                equal([row[2] for row in server.log], [304], "answers")
+        # What is in between comes from the server, and just that.
+        server.log.clear()
+        have = taken(disk)
+        with cached(work, url, disk) as mount:
+            whole(mount, truth)
+        moved = sum(row[3] for row in server.log)
+        assert moved < os.path.getsize(frame) - have / 2, (moved, have)
+        one_question(work, url, disk, truth, server)
+
+
+def mounts_share_it_at_once(work):
+    frame, truth = made(work)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        with contextlib.ExitStack() as stack:
+            mounts = [stack.enter_context(cached(work, url, disk))
+                      for _ in range(3)]
+            wrong = []
+
+            def one(mount):
+                if read(mount.path("data.bin")) != truth:
+                    wrong.append(mount.point)
+
+            readers = [threading.Thread(target=one, args=(mount,))
+                       for mount in mounts]
+            for reader in readers:
+                reader.start()
+            for reader in readers:
+                reader.join()
+            equal(wrong, [])
+            equal(sum(stat(mount, "faults") for mount in mounts), 0,
+                  "faults")
+        one_question(work, url, disk, truth, server)
+
+
+def damage_is_met_with_the_truth(work):
+    frame, truth = made(work, mib=3)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        fill(work, url, disk, truth)
+        for at in (0, 15, 16, 25, 40, 100, 121, 130, 128 + 8 * 20, CELL,
+                   CELL + 77777, CELL + CELL * 200 - 1):
+            for path in stripes(disk):
+                flip(path, at)
+            # A version word that is another one is none of ours.
+            if at == 16:
+                for path in stripes(disk):
+                    flip(path, at)
+                continue
+            healed(work, url, disk, truth, server, f"damage at {at}")
+        for at in (0, 24, 33, 64, 72, 200, 505):
+            flip(files(disk, ".object")[0], at)
+            healed(work, url, disk, truth, server, f"note's damage at {at}")
+
+
+def cut_files_are_met_with_the_truth(work):
+    frame, truth = made(work, mib=3)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        fill(work, url, disk, truth)
+        for length in (0, 1, 128, 1000, CELL, CELL + 1, CELL + 100000):
+            for path in stripes(disk):
+                os.truncate(path, length)
+            healed(work, url, disk, truth, server, f"a cut to {length}",
+                   length not in (0, 128))
+        for length in (0, 1, 511):
+            os.truncate(files(disk, ".object")[0], length)
+            healed(work, url, disk, truth, server,
+                   f"the note's cut to {length}", length != 0)
+
+
+def bytes_of_others_are_not_served(work):
+    one, truth = made(work, "one", mib=3)
+    two, other = made(work, "two", mib=3, seed=1)
+    disk = work + "/disk"
+    with Server() as server:
+        # All that a name on disk does not tell is the same.
+        equal(os.path.getsize(one), os.path.getsize(two))
+        first = server.put_file("/one.b2frame", one, tag='"same"')
+        second = server.put_file("/two.b2frame", two, tag='"same"')
+        fill(work, first, disk, truth)
+        of_first = files(disk)
+        fill(work, second, disk, other)
+        of_second = [path for path in files(disk) if path not in of_first]
+        for path in of_second:
+            end = path[path.index(".", len(own(disk))):]
+            shutil.copy(next(name for name in of_first
+                             if name.endswith(end)), path)
+        healed(work, second, disk, other, server, "files of another object")
+        # Stripes of one object, exchanged.
+        zero, last = (next(path for path in of_first if path.endswith(end))
+                      for end in (".0", ".1"))
+        shutil.copy(zero, work + "/kept")
+        shutil.copy(last, zero)
+        shutil.copy(work + "/kept", last)
+        healed(work, first, disk, truth, server, "exchanged stripes")
+        # A cell in another's place, with its checksum.
+        with open(zero, "r+b") as file:
+            content = bytearray(file.read())
+            content[128 + 8 * 9:128 + 8 * 10] = \
+                content[128 + 8 * 30:128 + 8 * 31]
+            content[10 * CELL:11 * CELL] = content[31 * CELL:32 * CELL]
+            file.seek(0)
+            file.write(content)
+        healed(work, first, disk, truth, server, "a cell in another place")
+        one_question(work, second, disk, other, server)
+
+
+def another_content_is_never_served_from_old_bytes(work):
+    one, truth = made(work, "one", mib=3)
+    two, other = made(work, "two", mib=3, seed=1)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", one)
+        fill(work, url, disk, truth)
+        server.put_file("/f.b2frame", two)
+        with cached(work, url, disk, "--attr_timeout=0") as mount:
+            whole(mount, other, "of the new one")
+            # And while it is mounted.
+            server.put_file("/f.b2frame", one)
+            assert wait_until(lambda: is_now(mount, truth, other))
+        one_question(work, url, disk, truth, server, "of the old one again")
+        server.put_file("/f.b2frame", one, modified=1_700_000_000)
+        with cached(work, url, disk) as mount:
+            whole(mount, truth, "of another date")
+
+
+def is_now(mount, truth, before):
+    """Whether it is the truth by now; never anything but it or before."""
+    try:
+        got = read(mount.path("data.bin"))
+    except OSError as error:
+        equal(error.errno, errno.ESTALE, "errno")
+        return False
+    assert got in (truth, before), "a mixture"
+    return got == truth
+
+
+def a_server_without_conditions_is_believed(work):
+    frame, truth = made(work, mib=3)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        fill(work, url, disk, truth)
+        server.forgets = True
+        server.log.clear()
+        with cached(work, url, disk) as mount:
+            whole(mount, truth)
+        equal([row[2] for row in server.log], [206], "answers")
+        # One that is down, or refuses, is not answered for.
+        for fault, number in ((403, errno.EACCES), (404, errno.ENOENT),
+                              (500, errno.EIO)):
+            server.always = fault
+            result = harness.run("-f", "--read_timeout=1",
+                                 f"--disk_cache={disk}", url, work)
+            assert os.strerror(number) in result.stderr or \
+                "server says" in result.stderr, result.stderr
+            assert result.returncode, fault
+
+
+def a_full_disk_is_left_out(work):
+    needs_root()
+    frame, truth = made(work)
+    disk = work + "/disk"
+    os.mkdir(disk)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk],
+                   check=True)
+    try:
+        with Server() as server:
+            url = server.put_file("/f.b2frame", frame)
+            for number in range(2):
+                with cached(work, url, disk) as mount:
+                    whole(mount, truth, "with a full disk")
+                    assert wait_until(lambda m=mount:
+                                      stat(m, "faults") > 0), number
+                    equal(len(mount.log_lines("warn: ")), 1, mount.log())
+                    equal(len(mount.log_lines("No space left")), 1)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def a_limit_of_file_sizes_is_left_out(work):
+    frame, truth = made(work)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        with cached(work, url, disk) as mount:
+            resource.prlimit(mount.pid, resource.RLIMIT_FSIZE,
+                             (300_000, 300_000))
+            whole(mount, truth, "within a limit")
+            assert wait_until(lambda: stat(mount, "faults") > 0)
+            equal(len(mount.log_lines("File too large")), 1, mount.log())
+        healed(work, url, disk, truth, server, "a limit", False)
+
+
+def a_read_only_folder_is_read(work):
+    needs_root()
+    one, truth = made(work, "one", mib=3)
+    two, other = made(work, "two", mib=3, seed=1)
+    disk = work + "/disk"
+    os.mkdir(disk)
+    subprocess.run(["mount", "-t", "tmpfs", "none", disk], check=True)
+    try:
+        with Server() as server:
+            first = server.put_file("/one.b2frame", one)
+            second = server.put_file("/two.b2frame", two)
+            fill(work, first, disk, truth)
+            subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+            one_question(work, first, disk, truth, server)
+            with cached(work, second, disk) as mount:
+                whole(mount, other)
+                assert wait_until(lambda: stat(mount, "faults") > 0)
+                equal(len(mount.log_lines("Read-only file system")), 1)
+            subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+            shutil.rmtree(own(disk))
+            subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+            with cached(work, second, disk) as mount:
+                whole(mount, other)
+                equal(len(mount.log_lines("reads go on without it")), 1)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def folders_that_others_can_change_are_refused(work):
+    frame, truth = made(work, mib=1)
+    disk = work + "/disk"
+    os.mkdir(disk)
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        link = work + "/link"
+        os.symlink(disk, link)
+        for path in (link, link + "/", frame, work + "/no/where"):
+            refused(url, path, work)
+        equal(os.listdir(disk), [], "what lies where the link leads")
+        for mode in (0o777, 0o770, 0o702):
+            os.chmod(disk, mode)
+            refused(url, disk, work)
+        os.chmod(disk, 0o755)
+        os.symlink(work, own(disk))
+        refused(url, disk, work)
+        os.unlink(own(disk))
+        os.mkdir(own(disk), 0o755)
+        refused(url, disk, work)
+        os.rmdir(own(disk))
+        if os.geteuid() == 0:
+            os.chown(disk, harness.NOBODY, harness.NOBODY)
+            refused(url, disk, work)
+            os.chown(disk, 0, 0)
+            os.mkdir(own(disk), 0o700)
+            os.chown(own(disk), harness.NOBODY, harness.NOBODY)
+            refused(url, disk, work)
+            os.rmdir(own(disk))
+        # What all may write to and none may take away is no danger.
+        os.chmod(disk, 0o1777)
+        fill(work, url, disk, truth)
+        equal(os.stat(own(disk)).st_mode & 0o7777, 0o700, "mode")
+        for path in files(disk):
+            equal(os.stat(path).st_mode & 0o7777, 0o600, "mode")
+        result = harness.run("-f", "--disk_cache_size=1M", url, work)
+        assert "4M" in result.stderr and result.returncode, result
+
+
+def refused(url, disk, work):
+    result = harness.run("-f", f"--disk_cache={disk}", url, work)
+    assert result.returncode and "disk_cache '" in result.stderr, \
+        (disk, result)
+
+
+def what_is_no_file_is_not_followed(work):
+    frame, truth = made(work, mib=3)
+    disk, victim = work + "/disk", work + "/victim"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        fill(work, url, disk, truth)
+        shutil.copy(stripes(disk)[0], victim)
+        before = read(victim)
+
+        def fifo(path):
+            os.mkfifo(path)
+
+        for make in (lambda path: os.symlink(victim, path),
+                     lambda path: os.symlink("/nonexistent", path), fifo):
+            for path in (files(disk, ".object")[0], stripes(disk)[0],
+                         own(disk) + "/size"):
+                os.unlink(path)
+                make(path)
+                with cached(work, url, disk) as mount:
+                    whole(mount, truth, f"with {path}")
+                equal(read(victim) == before, True, "what a link names")
+                if path.endswith("/size"):
+                    os.unlink(path)
+            one_question(work, url, disk, truth, server)
+        # A folder cannot be removed, and is no reason for anything.
+        path = stripes(disk)[0]
+        os.unlink(path)
+        os.mkdir(path)
+        with cached(work, url, disk) as mount:
+            whole(mount, truth, "with a folder")
+
+
+def the_longest_unused_leaves_first(work):
+    disk = work + "/disk"
+    with Server() as server:
+        urls, truths, owned = [], [], []
+        for number in range(3):
+            frame, truth = made(work, f"f{number}", mib=3, seed=number)
+            urls.append(server.put_file(f"/{number}.b2frame", frame))
+            truths.append(truth)
+        for number in range(2):
+            before = files(disk) if number else []
+            fill(work, urls[number], disk, truths[number],
+                 "--disk_cache_size=8M")
+            owned.append([path for path in files(disk)
+                          if path not in before])
+            for path in owned[number]:
+                os.utime(path, (0, time.time() - 7200 + 3600 * number))
+        # The older one is used, so that it is not the older one any more.
+        one_question(work, urls[0], disk, truths[0], server)
+        with cached(work, urls[2], disk, "--disk_cache_size=8M") as mount:
+            whole(mount, truths[2])
+            assert wait_until(lambda: stat(mount, "evictions") > 0)
+        left = files(disk)
+        equal([path for path in owned[0] if path not in left], [],
+              "what was used and left")
+        assert [path for path in owned[1] if path not in left]
+        assert taken(disk) <= 8 * MIB, taken(disk)
+
+
+def many_mounts_keep_to_the_size(work):
+    disk, limit = work + "/disk", 8 * MIB
+    # What each may write before it says so.
+    beyond = 3 * (MIB // 2 + 2 * MIB)
+    with Server() as server, contextlib.ExitStack() as stack:
+        mounts = []
+        for number in range(3):
+            frame, truth = made(work, f"f{number}", mib=8, seed=number)
+            url = server.put_file(f"/{number}.b2frame", frame)
+            mounts.append((stack.enter_context(cached(
+                work, url, disk, "--disk_cache_size=8M")), truth))
+        most, over = [0], threading.Event()
+
+        def watch():
+            while not over.is_set():
+                most[0] = max(most[0], taken(disk))
+                time.sleep(0.002)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        readers = [threading.Thread(target=whole, args=row)
+                   for row in mounts]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+        for mount, truth in mounts:
+            whole(mount, truth)
+        over.set()
+        watcher.join()
+        assert limit / 2 < most[0] <= limit + beyond, most
+        assert sum(stat(mount, "evictions") for mount, _ in mounts) > 0
+        equal(sum(stat(mount, "faults") for mount, _ in mounts), 0,
+              "faults")
+
+
+def another_version_is_left_alone(work):
+    frame, truth = made(work, mib=3)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        fill(work, url, disk, truth)
+        newer = f"{disk}/bloscfs-cache-2-{os.geteuid()}"
+        os.mkdir(newer, 0o700)
+        harness.write(newer + "/" + "0" * 64 + ".0", b"of a later version")
+        for path in files(disk):
+            with open(path, "r+b") as file:
+                file.seek(16)
+                file.write(b"\x02")
+        before = {path: read(path) for path in files(disk)}
+        with cached(work, url, disk) as mount:
+            whole(mount, truth)
+            equal(stat(mount, "faults"), 0, "faults")
+        equal({path: read(path) for path in files(disk)} == before, True,
+              "files as they were")
+        equal(read(newer + "/" + "0" * 64 + ".0"), b"of a later version")
+
+
+def no_secret_is_written(work):
+    frame, truth = made(work, mib=1)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/bucket/f.b2frame", frame)
+        signed = f"{url}?X-Amz-Date=now&part=1&X-Amz-Signature=swordfish"
+        fill(work, signed + "-1", disk, truth)
+        # Signed anew it is the same object; another query is another one.
+        one_question(work, signed + "-2", disk, truth, server)
+        server.log.clear()
+        fill(work, url + "?part=2", disk, truth)
+        assert len(server.log) > 2, server.log
+        os.environ.update({"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+                           "AWS_SECRET_ACCESS_KEY": "swordfish-secret",
+                           "AWS_ENDPOINT_URL": server.url})
+        try:
+            fill(work, "s3://bucket/f.b2frame", disk, truth)
+        finally:
+            for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+                         "AWS_ENDPOINT_URL"):
+                del os.environ[name]
+        for folder, _, names in os.walk(disk):
+            for name in names:
+                path = os.path.join(folder, name)
+                content = path.encode() + read(path)
+                for word in (b"swordfish", b"AKID", b"http", b"bucket"):
+                    assert word not in content, (path, word)
+
+
+def a_bucket_in_the_background_is_kept_too(work):
+    frame, truth = made(work, mib=2)
+    disk, point = work + "/disk", work + "/point"
+    os.mkdir(point)
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        for number in range(2):
+            server.log.clear()
+            result = harness.run(f"--disk_cache={disk}", url, point)
+            equal(result.returncode, 0, result.stderr)
+            try:
+                equal(read(point + "/data.bin") == truth, True, "the bytes")
+            finally:
+                harness.end_background(point)
+            if number:
+                equal([row[2] for row in server.log], [304], "answers")
+
+
+def killed_in_the_midst_of_writing_it_never_lies(work):
+    frame, truth = made(work)
+    disk = work + "/disk"
+    dice = random.Random(int(os.environ.get("BLOSCFS_SEED", "1")))
+    faults = kills = 0
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        # Half of all rounds end it while nothing was there, half in between.
+        for number in range(KILLS):
+            for path in files(disk) if number else []:
+                if number % 2 or dice.random() < 0.6:
+                    os.unlink(path)
+            mount = cached(work, url, disk)
+            reader = threading.Thread(target=unheard, args=(mount,))
+            reader.start()
+            want = dice.randrange(len(truth))
+            while mount.process.poll() is None and reader.is_alive() and \
+                    written(mount) < want:
+                pass
+            kills += reader.is_alive()
+            mount.end(signal.SIGKILL)
+            harness.raw_unmount(mount.point)
+            reader.join()
+            with cached(work, url, disk) as again:
+                whole(again, truth, f"after {number + 1} kills")
+                faults += stat(again, "faults")
+            one_question(work, url, disk, truth, server,
+                         f"after {number + 1} kills")
+    print(f"# {KILLS} daemons killed, {kills} of them while they read; "
+          f"{faults} damaged files were met")
+
+
+def written(mount):
+    """Bytes that the daemon has written to files, and to the kernel."""
+    try:
+        return mount.counts()["write_bytes"] + mount.counts()["wchar"]
+    except OSError:
+        return 1 << 60
+
+
+def unheard(mount):
+    with contextlib.suppress(OSError):
+        read(mount.path("data.bin"))
+
+
+if __name__ == "__main__":
+    harness.main([
+        a_second_mount_asks_one_question,
+        parts_that_are_there_are_not_asked_for,
+        mounts_share_it_at_once,
+        damage_is_met_with_the_truth,
+        cut_files_are_met_with_the_truth,
+        bytes_of_others_are_not_served,
+        another_content_is_never_served_from_old_bytes,
+        a_server_without_conditions_is_believed,
+        a_full_disk_is_left_out,
+        a_limit_of_file_sizes_is_left_out,
+        a_read_only_folder_is_read,
+        folders_that_others_can_change_are_refused,
+        what_is_no_file_is_not_followed,
+        the_longest_unused_leaves_first,
+        many_mounts_keep_to_the_size,
+        another_version_is_left_alone,
+        no_secret_is_written,
+        a_bucket_in_the_background_is_kept_too,
+        killed_in_the_midst_of_writing_it_never_lies,
+    ])
