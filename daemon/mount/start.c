@@ -17,6 +17,7 @@
 #include "tree/opening.h"
 #include "tree/tell.h"
 #include "mount/mount.h"
+#include "mount/patience.h"
 #include "mount/ready.h"
 #include "mount/serve.h"
 #include "tree/source_rights.h"
@@ -241,6 +242,21 @@ static enum exit_code open_root(struct daemon *daemon, size_t max_idle,
 				   open_tree(daemon, max_idle, &st);
 }
 
+/* What SOURCE lies on may not answer: a mount whose server is away. */
+static enum exit_code look_at_source(struct daemon *daemon, size_t max_idle)
+{
+	const char *source = daemon->opts->words[0];
+	struct patience patience;
+	enum exit_code code;
+
+	patience_begin(&patience, daemon->source);
+	code = open_source(daemon, source);
+	if (!code)
+		code = open_root(daemon, max_idle, daemon->source);
+	patience_end(&patience);
+	return code;
+}
+
 static enum exit_code check_point(struct daemon *daemon, const char *point)
 {
 	char error[ERROR_CAP];
@@ -308,9 +324,7 @@ static enum exit_code prepare(struct daemon *daemon)
 	if (!code)
 		code = open_log(opts);
 	if (!code)
-		code = open_source(daemon, opts->words[0]);
-	if (!code)
-		code = open_root(daemon, max_idle, daemon->source);
+		code = look_at_source(daemon, max_idle);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
 	daemon->tree.fs = daemon->fs;
