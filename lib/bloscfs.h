@@ -137,12 +137,11 @@ struct bloscfs_options {
 	uint64_t cache_size;	/* decoded blocks; 0 = 256 MiB; never more than
 				 * three quarters of max_memory */
 	uint64_t max_memory;	/* all that it may hold; 0 = half of what memory
-				 * and control groups leave to the process, at
-				 * most cache_size + 1 GiB. The instances of a
-				 * process share the sum of theirs (NO_LIMIT if
-				 * one has none; defaults together make no more
-				 * than that half): what one leaves another may
-				 * use. Calls wait for memory that is in use. */
+				 * and control groups leave to the process
+				 * beside the limits of its other instances, at
+				 * most cache_size + 1 GiB. Calls wait for
+				 * memory that is in use; what one instance
+				 * holds is nothing to another. */
 	unsigned threads;	/* 0 = the CPUs this process may use */
 	const char *views;	/* "info,data,..."; NULL = the default */
 	bool drop_behind;	/* give the pages of files that are read back
@@ -165,8 +164,7 @@ struct bloscfs_stats {
 	uint64_t decoded;		/* bytes */
 	uint64_t decode_ns;
 	uint64_t source_bytes, source_reads;
-	/* Of all instances of the process together. */
-	uint64_t memory;		/* bytes held by the library */
+	uint64_t memory;		/* bytes held for the instance */
 	uint64_t memory_budget;		/* what it may hold; 0 = any */
 	uint64_t memory_waits;		/* calls that waited for some of it */
 	uint64_t memory_refused;	/* calls that can never have enough */
@@ -177,8 +175,7 @@ struct bloscfs_stats {
 void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats);
 /* What the caller holds for the files of fs beside them (names, handles), in
  * bytes: counts against max_memory, up to a quarter of it. bytes stand in place
- * of what was said last, for all instances of the process; by one thread at a
- * time. */
+ * of what was said last; by one thread at a time. */
 void bloscfs_beside(struct bloscfs *fs, uint64_t bytes);
 /* Gives unpinned memory back to the system: all of it; what is idle, and
  * blocks beyond the cache's budget, which stay for a reader in the middle. */
@@ -503,6 +500,50 @@ enum bloscfs_err bloscfs_dtype(struct bloscfs_file *file,
 			       const struct bloscfs_node *node, char *buf,
 			       size_t cap, size_t *ret_len,
 			       struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+
+enum bloscfs_chunk_kind {
+	BLOSCFS_CHUNK_BLOCKS,		/* compressed blocks of one size */
+	BLOSCFS_CHUNK_VLBLOCKS,		/* the same of any sizes */
+	BLOSCFS_CHUNK_PLAIN,		/* stored as it is */
+	BLOSCFS_CHUNK_ZEROS,		/* what follows is one value for all */
+	BLOSCFS_CHUNK_NAN,
+	BLOSCFS_CHUNK_VALUE,		/* the one that the chunk holds */
+	BLOSCFS_CHUNK_UNINIT,		/* any; reads as zeros */
+};
+
+/* What index and header tell about one chunk: the same as the attribute
+ * user.bloscfs.chunk of its file. */
+struct bloscfs_chunk_facts {
+	size_t size;			/* sizeof(struct bloscfs_chunk_facts),
+					 * set by the caller; stays as it is */
+	enum bloscfs_status status;	/* as far as these tell */
+	bool is_known;			/* else what follows but nbytes is 0,
+					 * offset NOT_KNOWN */
+	bool is_stored;			/* it has a header, which tells all
+					 * below; else the index makes it up */
+	bool repeats;			/* all its items are equal */
+	enum bloscfs_chunk_kind kind;
+	uint64_t nbytes;		/* decoded, or NOT_KNOWN */
+	uint64_t cbytes;		/* stored */
+	uint64_t file;			/* of a container that is a directory:
+					 * the number of the chunk's file */
+	uint64_t offset;		/* in the container or that file */
+	uint32_t blocksize;		/* decoded; 0: they vary */
+	uint32_t n_blocks;
+	uint32_t typesize;
+	uint32_t value_len;		/* of a VALUE; else 0 */
+};
+
+/* The facts about chunk n (0, 1, ... of n_chunks) of the container that an
+ * entry belongs to, as for bloscfs_facts. Decodes nothing, and reads one
+ * header at most, but the first time where only the sizes of all others tell
+ * that of a chunk. Damage is a fact; RANGE where there is no such chunk. */
+enum bloscfs_err bloscfs_chunk_facts(struct bloscfs_file *file,
+				     const struct bloscfs_node *node,
+				     uint64_t n,
+				     struct bloscfs_chunk_facts *ret_facts,
+				     struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
 
 /* ---- reading --------------------------------------------------------- */
 

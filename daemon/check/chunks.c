@@ -137,20 +137,13 @@ enum bloscfs_err check_read_entry(struct check_worker *worker,
 
 /* ---- chunks ---------------------------------------------------------- */
 
-/* Whether chunk `pos` is one value over and over, by its own header: flags
- * in byte 2 say that the header is the long one, and byte 31 what kind. */
+/* Whether chunk `pos` is one value over and over. */
 static bool repeats(struct check_task *task, uint64_t pos)
 {
-	char name[BLOSCFS_NAME_MAX + 1];
-	struct bloscfs_node node;
-	uint8_t head[32];
-	size_t len;
+	struct bloscfs_chunk_facts facts = { .size = sizeof(facts) };
 
-	return task->has_raw &&
-	       bloscfs_list(task->file, &task->raw, pos, name, &node) &&
-	       bloscfs_read(task->file, &node, 0, head, sizeof(head), &len,
-			    NULL) == BLOSCFS_OK &&
-	       len == sizeof(head) && (head[2] & 5) == 5 && head[31] & 0x70;
+	return bloscfs_chunk_facts(task->file, &task->chunks, pos, &facts,
+				   NULL) == BLOSCFS_OK && facts.repeats;
 }
 
 static enum bloscfs_err check_chunk(struct check_worker *worker,

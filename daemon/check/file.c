@@ -43,17 +43,15 @@ static void check_all_chunks(struct subject *s)
 	struct check_task task = { .file = s->file, .step = 1,
 				   .finding = &s->finding };
 	bool outermost = s->root.child == bloscfs_root().child;
-	struct bloscfs_node raw;
+	struct bloscfs_node data;
 
 	task.n = s->facts.n_chunks;
 	/* A recipe, which has no data, has chunks that hold none. */
-	if (!bloscfs_lookup(s->file, &s->root, "data.bin", &raw))
+	if (!bloscfs_lookup(s->file, &s->root, "data.bin", &data))
 		return;
 	if (task.n == 0 || s->finding.verdict == CHECK_DAMAGED ||
 	    !bloscfs_lookup(s->file, &s->root, "chunks", &task.chunks))
 		return;
-	task.has_raw = bloscfs_lookup(s->file, &s->root, "raw", &raw) &&
-		       bloscfs_lookup(s->file, &raw, "chunks", &task.raw);
 	if (task.n / (MAX_RATIO / 8) > s->facts.cbytes && task.n > N_SAMPLES)
 		task.step = task.n / N_SAMPLES;
 	if (outermost) {

@@ -4,7 +4,8 @@
  * order of the command line, folders by the bytes of the names in them.
  *
  * Links below a source are not followed, mounts of bloscfs below it not
- * entered. What is neither file nor folder is not opened. What is no
+ * entered, and a folder of one is no source: what it holds is made from
+ * containers. What is neither file nor folder is not opened. What is no
  * container, or left as it is in a mount (choice.h), is passed over, unless
  * it has the name of one.
  */
@@ -276,6 +277,17 @@ static int visit(const struct walk *walk, char *path, bool named, bool left)
 	return excluded ? 0 : visit_file(walk, &job, err);
 }
 
+/* A folder of a mount: its entries are no files of anybody's, but chunks and
+ * texts of containers, and verdicts on them would be wrong. */
+static int refuse_mount(struct check_jobs *jobs, const char *path)
+{
+	fprintf(stderr, "bloscfs: '%s' lies in a mount of bloscfs, which shows "
+		"what containers hold; check the containers themselves, where "
+		"they are\n", path);
+	jobs->wrong_source = true;
+	return 0;
+}
+
 /* A SOURCE in a store is left as it is unless formats= names what to take. */
 static int visit_source(struct check_jobs *jobs, const struct opts *opts,
 			char *path)
@@ -286,6 +298,10 @@ static int visit_source(struct check_jobs *jobs, const struct opts *opts,
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), status;
 
 	if (fd >= 0) {
+		if (nested_holds(fd)) {
+			close(fd);
+			return refuse_mount(jobs, path);
+		}
 		status = choice_in_store(fd, &in_store);
 		close(fd);
 		if (status == -ENOMEM)
@@ -297,21 +313,25 @@ static int visit_source(struct check_jobs *jobs, const struct opts *opts,
 
 int check_find(struct check_jobs *jobs, const struct opts *opts)
 {
+	bool wrong = false;
 	size_t before;
 	int status;
 
 	for (size_t i = 0; i < opts->n_words; i++) {
 		before = jobs->n;
+		jobs->wrong_source = false;
 		status = visit_source(jobs, opts, opts->words[i]);
 		if (status)
 			return status;
-		if (jobs->n > before)
+		wrong |= jobs->wrong_source;
+		if (jobs->n > before || jobs->wrong_source)
 			continue;
 		fprintf(stderr, "bloscfs: '%s' is no container that bloscfs "
 			"knows and holds none; check the name\n",
 			opts->words[i]);
-		jobs->wrong_source = true;
+		wrong = true;
 	}
+	jobs->wrong_source = wrong;
 	return 0;
 }
 

@@ -65,8 +65,7 @@ struct check_finding {
 /* The chunks of one container. */
 struct check_task {
 	struct bloscfs_file *file;
-	struct bloscfs_node chunks, raw;	/* folders */
-	bool has_raw;
+	struct bloscfs_node chunks;	/* folder */
 	uint64_t n;			/* chunks */
 	uint64_t step;			/* 1: all of them are looked at */
 	uint64_t size;			/* what its owner's progress is of */

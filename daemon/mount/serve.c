@@ -11,6 +11,7 @@
 
 #include "log/counters.h"
 #include "mount/line.h"
+#include "mount/patience.h"
 #include "mount/root.h"
 #include "mount/say.h"
 #include "mount/session.h"
@@ -415,6 +416,7 @@ static enum exit_code serve_device(struct serve *serve)
 static enum exit_code open_and_serve(struct serve *serve)
 {
 	const struct opts *opts = serve->daemon->opts;
+	struct patience patience;
 	char error[SAY_CAP];
 	enum exit_code code;
 
@@ -422,7 +424,9 @@ static enum exit_code open_and_serve(struct serve *serve)
 		hand_on_log(serve);
 	if (confine(serve, error, sizeof(error)))
 		return say_failed(EXIT_FAILED, "%s", error);
+	patience_begin(&patience, serve->daemon->source);
 	code = root_open(serve->daemon);
+	patience_end(&patience);
 	if (code)
 		return code;
 	if (!line_send(serve->line, LINE_READY, NULL, -1))

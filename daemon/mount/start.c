@@ -15,6 +15,7 @@
 #include "tree/far.h"
 #include "mount/keeper.h"
 #include "mount/mount.h"
+#include "mount/patience.h"
 #include "mount/ready.h"
 #include "mount/root.h"
 #include "mount/say.h"
@@ -148,6 +149,20 @@ static enum exit_code look_above(struct daemon *daemon)
 			  strerror(-status));
 }
 
+/* What SOURCE lies on may not answer: a mount whose server is away. */
+static enum exit_code look_at_source(struct daemon *daemon)
+{
+	struct patience patience;
+	enum exit_code code;
+
+	patience_begin(&patience, daemon->source);
+	code = open_source(daemon, daemon->opts->words[0]);
+	if (!code)
+		code = look_above(daemon);
+	patience_end(&patience);
+	return code;
+}
+
 static enum exit_code check_point(struct daemon *daemon, const char *point)
 {
 	char error[SAY_CAP];
@@ -216,9 +231,7 @@ static enum exit_code prepare(struct daemon *daemon)
 	if (!code)
 		code = open_log(opts);
 	if (!code)
-		code = open_source(daemon, opts->words[0]);
-	if (!code)
-		code = look_above(daemon);
+		code = look_at_source(daemon);
 	if (!code)
 		code = check_point(daemon, opts->words[1]);
 	if (opts->attr_timeout >= 0)

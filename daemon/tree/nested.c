@@ -82,6 +82,15 @@ static bool is_bloscfs(uint64_t dev)
 	return found;
 }
 
+bool nested_holds(int fd)
+{
+	struct statx st;
+
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0 &&
+	       st.stx_dev_major == 0 &&
+	       is_bloscfs(makedev(st.stx_dev_major, st.stx_dev_minor));
+}
+
 int nested_look(int dir_fd, const char *name, struct nested *ret_nested)
 {
 	struct statx st;

@@ -22,6 +22,8 @@ struct nested {
 /* What name in dir_fd is, or dir_fd itself where name is "". Mounts that
  * would be made on access are not. 0 or -errno. */
 int nested_look(int dir_fd, const char *name, struct nested *ret_nested);
+/* Whether an open file or folder lies in a mount of bloscfs, at any depth. */
+bool nested_holds(int fd);
 /* Whether a mount of bloscfs begins at a name, which need not be there. */
 bool nested_is(int dir_fd, const char *name);
 

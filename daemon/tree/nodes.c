@@ -55,8 +55,8 @@ static void free_node(struct node *node)
 static void tell_memory(struct tree *tree)
 {
 	size_t len = tree->n_nodes * NODE_LEN + tree->name_len +
-		     tree->n_slots * sizeof(*tree->slots) +
-		     tree->n_buckets * sizeof(*tree->buckets);
+		     tree->max_slots * sizeof(*tree->slots) +
+		     tree->max_buckets * sizeof(*tree->buckets);
 	size_t differs = len > tree->told_len ? len - tree->told_len :
 						tree->told_len - len;
 
@@ -155,19 +155,16 @@ static struct container *reap(struct tree *tree, struct node *node)
 int tree_init(struct tree *tree, enum node_kind kind,
 	      const struct src_stat *st, size_t max_idle)
 {
-	*tree = (struct tree){ .max_idle = max_idle, .n_buckets = 64 };
+	*tree = (struct tree){ .max_idle = max_idle };
 	pthread_mutex_init(&tree->lock, NULL);
-	tree->buckets = calloc(tree->n_buckets, sizeof(*tree->buckets));
 	tree->waiting = calloc(TREE_WAITING, sizeof(*tree->waiting));
 	tree->root = make_node("", kind);
-	if (!tree->buckets || !tree->waiting || !tree->root ||
-	    table_grow_slots(tree)) {
+	if (table_init(tree) || !tree->waiting || !tree->root ||
+	    table_take_slot(tree, tree->root)) {
 		tree_release(tree);
 		return -ENOMEM;
 	}
-	tree->slots[0] = (struct slot){ 0 };
-	tree->slots[ROOT_SLOT] = (struct slot){ .node = tree->root };
-	tree->root->id = ROOT_SLOT;
+	INVARIANT(tree->root->id == ROOT_SLOT);
 	tree->root->st_ino = 1;
 	tree->root->st = *st;
 	tree->n_nodes = 1;
@@ -191,8 +188,7 @@ void tree_release(struct tree *tree)
 			free_node(node);
 	}
 	free(tree->root);
-	free(tree->slots);
-	free(tree->buckets);
+	table_release(tree);
 	free(tree->waiting);
 	pthread_mutex_destroy(&tree->lock);
 	*tree = (struct tree){ 0 };

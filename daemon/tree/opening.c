@@ -20,6 +20,8 @@
 
 /* One write takes less. */
 #define WRITE_NS 5000000
+/* Writes one after the other that are waited for. */
+#define MAX_WRITES 3
 /* A writer that pauses for longer than this has stopped half-way. */
 #define WRITER_NS 10000000
 #define WRITER_TRIES 20
@@ -99,15 +101,17 @@ static int open_file(struct daemon *daemon, const char *path,
 	return -bloscfs_err_errno(err);
 }
 
-/* Waits for a write that is under way: its bytes come after its date. Who
- * writes all the time is not waited for. */
+/* Waits for a write that is under way, until its date is as old as a write
+ * takes at most: its bytes come after its date. Who writes all the time is not
+ * waited for, since others need the thread: the container counts as hot then,
+ * and is opened once more later. */
 static void let_write(struct daemon *daemon, const char *path)
 {
-	const struct timespec moment = { .tv_nsec = WRITE_NS };
+	struct timespec moment = { 0 };
 	struct src_stat st;
 	int64_t age;
 
-	for (int i = 0; i < WRITER_TRIES; i++) {
+	for (int i = 0; i < MAX_WRITES; i++) {
 		age = src_now();
 		if (src_stat(&daemon->src, -1, path, &st))
 			return;
@@ -115,6 +119,7 @@ static void let_write(struct daemon *daemon, const char *path)
 		/* Another machine's clock may be ahead. */
 		if (age > WRITE_NS || age < -INT64_C(1000000000))
 			return;
+		moment.tv_nsec = age > 0 ? WRITE_NS + 1 - age : WRITE_NS;
 		nanosleep(&moment, NULL);
 	}
 }
@@ -139,19 +144,23 @@ static int open_once(struct daemon *daemon, const char *path,
 	return status;
 }
 
-/* Whether a container looks damaged because somebody writes to it: it was
- * just then, and a moment later it has other content. */
+/* Whether a container may look damaged because somebody writes to it. */
+static bool looks_half_written(const struct opened *opened)
+{
+	uint64_t mark = bloscfs_mark();
+
+	return opened->hot &&
+	       bloscfs_file_status(opened->file, NULL) == BLOSCFS_DAMAGED &&
+	       bloscfs_met(mark, NULL) == BLOSCFS_OK;
+}
+
+/* Whether it has other content a moment later. */
 static bool is_being_written(struct daemon *daemon, const char *path,
 			     const struct opened *opened)
 {
 	const struct timespec moment = { .tv_nsec = WRITER_NS };
-	uint64_t mark = bloscfs_mark();
 	struct src_stat now;
 
-	if (!opened->hot ||
-	    bloscfs_file_status(opened->file, NULL) != BLOSCFS_DAMAGED ||
-	    bloscfs_met(mark, NULL) != BLOSCFS_OK)
-		return false;
 	nanosleep(&moment, NULL);
 	return src_stat(&daemon->src, -1, path, &now) ||
 	       !src_same_content(&now, &opened->st);
@@ -168,7 +177,14 @@ int look_open(struct daemon *daemon, const char *path,
 			let_write(daemon, path);
 		status = open_once(daemon, path, &opened, why);
 		if (status || ++tries == WRITER_TRIES ||
-		    !is_being_written(daemon, path, &opened))
+		    !looks_half_written(&opened))
+			break;
+		/* Threads that answer for names have no time for that. */
+		if (!call_may_wait() || call_is_void()) {
+			bloscfs_close(opened.file);
+			return -EINTR;
+		}
+		if (!is_being_written(daemon, path, &opened))
 			break;
 		bloscfs_close(opened.file);
 	}

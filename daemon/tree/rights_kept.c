@@ -5,6 +5,8 @@
  */
 #include "tree/rights_priv.h"
 
+#include "tree/hash.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +36,16 @@ bool rights_equal(const struct rights *a, const struct rights *b)
 
 static size_t hash_draft(const struct draft *draft)
 {
-	uint64_t key = draft->group;
+	uint64_t key = hash_word(hash_seed(), draft->group);
 
 	for (uint32_t i = 0; i < draft->n; i++) {
-		key = (key ^ draft->named[i].id) * UINT64_C(0x100000001b3);
-		key = (key ^ (uint32_t)draft->named[i].perm << 8 ^
-		       draft->named[i].tag) * UINT64_C(0x100000001b3);
+		const struct named *named = &draft->named[i];
+
+		key = hash_word(key, (uint64_t)named->id << 32 |
+				     (uint32_t)named->perm << 16 |
+				     named->tag);
 	}
-	return (size_t)((key ^ key >> 29) % N_BUCKETS);
+	return (size_t)(key % N_BUCKETS);
 }
 
 static bool is_draft(const struct acl *acl, const struct draft *draft)
@@ -77,10 +81,10 @@ static const struct acl *keep(const struct draft *draft)
 const struct rights *rights_keep(const struct rights *rights)
 {
 	static const struct rights nobodys = { 0 };
-	uint64_t key = (rights->uid * UINT64_C(0x100000001b3) ^
-			rights->gid) * UINT64_C(0x100000001b3) ^
-		       rights->mode ^ (uintptr_t)rights->acl;
-	struct copy **bucket = &kept.copies[(key ^ key >> 29) % N_BUCKETS];
+	uint64_t key = hash_word(hash_word(hash_word(
+		hash_seed(), (uint64_t)rights->uid << 32 | rights->gid),
+		rights->mode), (uintptr_t)rights->acl);
+	struct copy **bucket = &kept.copies[key % N_BUCKETS];
 	struct copy *copy;
 
 	pthread_mutex_lock(&kept.lock);

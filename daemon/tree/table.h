@@ -2,21 +2,20 @@
 /*
  * table.h - where nodes are found: a slot for each id, buckets for names. For
  * nodes.c and the files that enter nodes; all calls with the tree's lock held.
+ * Both grow by one or two at a time, so that the lock is not held for longer
+ * where there are more nodes.
  */
 #ifndef BFS_DAEMON_TREE_TABLE_H
 #define BFS_DAEMON_TREE_TABLE_H
 
+#include "tree/hash.h"
 #include "tree/tree.h"
 
 #define ROOT_SLOT 1		/* FUSE's root id is 1 */
 
-/* As bfs_mix in the library, of which the daemon sees bloscfs.h alone. */
-static inline uint64_t tree_mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
+/* Makes both, empty. 0 or -ENOMEM; table_release in either case. */
+int table_init(struct tree *tree);
+void table_release(struct tree *tree);
 
 /* The node that a name leads to, or NULL. */
 struct node *table_find(struct tree *tree, const struct node *parent,
@@ -26,8 +25,6 @@ void table_hash(struct tree *tree, struct node *node);
 void table_unhash(struct tree *tree, struct node *node);
 /* The node of an id, or NULL. */
 struct node *table_node(struct tree *tree, uint64_t id);
-/* Free slots where there are none. 0 or -ENOMEM. */
-int table_grow_slots(struct tree *tree);
 /* Gives a node its slot and its id. 0 or -ENOMEM. */
 int table_take_slot(struct tree *tree, struct node *node);
 void table_free_slot(struct tree *tree, uint64_t id);

@@ -106,10 +106,12 @@ struct slot {
 struct tree {
 	pthread_mutex_t lock;
 	struct slot *slots;
-	size_t n_slots;
+	size_t n_slots, max_slots;	/* used once; that there is room for */
 	uint32_t first_free;		/* 0: none */
 	struct node **buckets;
-	size_t n_buckets;		/* a power of two */
+	size_t n_buckets, max_buckets;
+	size_t bucket_mask;		/* the least 2^k - 1 that names all */
+	size_t most_moved;		/* names looked at in one step */
 	size_t n_nodes, name_len;	/* bytes of all names */
 	uint64_t *waiting;		/* a ring of TREE_WAITING ids */
 	size_t next_waiting;

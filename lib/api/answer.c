@@ -73,6 +73,16 @@ enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub)
 			       "an argument is missing"), &own, pub);
 }
 
+void bfs_api_give(const void *pub, size_t len, void *ret_struct, size_t size)
+{
+	if (size > len)
+		memset((char *)ret_struct + len, 0, size - len);
+	memcpy(ret_struct, pub, size < len ? size : len);
+	/* The first member, where there is any. */
+	if (size >= sizeof(size))
+		memcpy(ret_struct, &size, sizeof(size));
+}
+
 bool bfs_api_again(struct bfs_turn *turn, uint64_t mark, enum bfs_err *err,
 		   struct bfs_diag *diag)
 {

@@ -24,6 +24,17 @@ static struct bloscfs_options take_options(const struct bloscfs_options *given)
 	return options;
 }
 
+static enum bfs_err start_engine(struct bloscfs *fs,
+				 const struct bfs_engine_options *options)
+{
+	BFS_CHARGE_TO(fs->budget);
+	enum bfs_err err = bfs_engine_new(options, &fs->engine);
+
+	if (err != BFS_OK)
+		bfs_api_end_budget(fs);
+	return err;
+}
+
 enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 			     struct bloscfs **ret_fs,
 			     struct bloscfs_diag *diag)
@@ -45,10 +56,10 @@ enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 		return bfs_api_answer(BFS_ERR_NOMEM, &own, diag);
 	fs->views = views;
 	fs->drop_behind = taken.drop_behind;
-	bfs_budget_join(fs, &taken, &engine.cache_len);
-	err = bfs_engine_new(&engine, &fs->engine);
+	err = bfs_api_set_budget(fs, &taken, &engine.cache_len);
+	if (err == BFS_OK)
+		err = start_engine(fs, &engine);
 	if (err != BFS_OK) {
-		bfs_budget_leave(fs);
 		bfs_free(fs);
 		return bfs_api_answer(err, &own, diag);
 	}
@@ -58,8 +69,8 @@ enum bloscfs_err bloscfs_new(const struct bloscfs_options *options,
 
 void bloscfs_beside(struct bloscfs *fs, uint64_t bytes)
 {
-	(void)fs;
-	bfs_mem_set_beside(bytes);
+	if (fs)
+		bfs_budget_set_beside(fs->budget, bytes);
 }
 
 void bloscfs_free(struct bloscfs *fs)
@@ -67,7 +78,7 @@ void bloscfs_free(struct bloscfs *fs)
 	if (!fs)
 		return;
 	bfs_engine_free(fs->engine);
-	bfs_budget_leave(fs);
+	bfs_api_end_budget(fs);
 	bfs_free(fs);
 }
 
@@ -81,7 +92,7 @@ void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats)
 	if (!fs || !ret_stats)
 		return;
 	bfs_engine_get_stats(fs->engine, &own);
-	bfs_turn_get_stats(&turns);
+	bfs_turn_get_stats(fs->budget, &turns);
 	size = ret_stats->size < sizeof(pub) ? ret_stats->size : sizeof(pub);
 	pub = (struct bloscfs_stats){
 		.size = size,
@@ -95,8 +106,8 @@ void bloscfs_stats_get(struct bloscfs *fs, struct bloscfs_stats *ret_stats)
 		.decode_ns = own.decode_ns,
 		.source_bytes = own.source_len,
 		.source_reads = own.n_source_reads,
-		.memory = bfs_mem_used(),
-		.memory_budget = bfs_mem_limit(),
+		.memory = bfs_budget_used(fs->budget),
+		.memory_budget = bfs_budget_limit(fs->budget),
 		.memory_waits = turns.n_waits,
 		.memory_refused = turns.n_refused,
 		.threads = own.n_threads,

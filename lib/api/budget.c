@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * budget.c - what the living instances of a process may hold together: each
- * adds its own max_memory to one budget, and takes it along when it is freed.
- *
- * All memory of the library is counted at one place (base/mem.h), so one
- * instance may use what another one leaves.
+ * budget.c - the budget of an instance: its own max_memory, or what the other
+ * ones leave. What a caller holds for its files is charged to it, too.
  */
 #include "api/priv.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/cgroup.h"
-#include "base/mem.h"
 
 #include <pthread.h>
 
@@ -23,82 +20,66 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct bloscfs *living;		/* guarded by it, and their links */
 
-/* Sums do not wrap. */
-static uint64_t add(uint64_t a, uint64_t b)
+/* What the process may use, and of that what no living instance may: an eighth
+ * of all at least. */
+static uint64_t find_left(void)
 {
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
+	uint64_t all = bfs_cgroup_memory("/proc/self/cgroup",
+					 "/sys/fs/cgroup");
+	uint64_t left = all, limit;
 
-/* With the lock held: sets the budget of those that live. Defaults together
- * are no more than one would have: half of what there is. */
-static void set_budget(uint64_t half)
-{
-	uint64_t given = 0, chosen = 0;
-
+	BFS_ASSERT_HELD(&lock);
 	for (struct bloscfs *fs = living; fs; fs = fs->next) {
-		if (!fs->max_memory) {
-			bfs_mem_set_limit(0);
-			return;
-		}
-		if (fs->chose_memory)
-			chosen = add(chosen, fs->max_memory);
-		else
-			given = add(given, fs->max_memory);
+		limit = bfs_budget_limit(fs->budget);
+		left -= bfs_min(left, limit);
 	}
-	bfs_mem_set_limit(add(given, bfs_min(chosen, half)));
+	return bfs_max(left, all / 8);
 }
 
-static uint64_t half_of_memory(void)
+/* What the caller leaves open: half of what is left, and not more than decoding
+ * needs besides the cache. */
+static uint64_t choose(uint64_t cache)
 {
-	return bfs_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup") / 2;
+	return bfs_max(1, bfs_min(find_left() / 2,
+				  cache > UINT64_MAX - BESIDES_CACHE ?
+				  UINT64_MAX : cache + BESIDES_CACHE));
 }
 
-/* What the caller leaves open: half of what the process may use, and not more
- * than decoding needs besides the cache. */
-static uint64_t choose(uint64_t cache, uint64_t half)
+enum bfs_err bfs_api_set_budget(struct bloscfs *fs,
+				const struct bloscfs_options *options,
+				uint64_t *ret_cache_len)
 {
+	uint64_t cache = options->cache_size, limit = options->max_memory;
+
+	fs->budget = bfs_budget_new();
+	if (!fs->budget)
+		return BFS_ERR_NOMEM;
 	if (cache == BLOSCFS_NO_CACHE)
 		cache = 0;
 	else if (!cache)
 		cache = DEFAULT_CACHE;
-	return bfs_min(half, add(cache, BESIDES_CACHE));
-}
-
-void bfs_budget_join(struct bloscfs *fs, const struct bloscfs_options *options,
-		     uint64_t *ret_cache_len)
-{
-	uint64_t half = half_of_memory();
-	uint64_t cache = options->cache_size;
-
-	fs->chose_memory = !options->max_memory;
-	fs->max_memory = options->max_memory == BLOSCFS_NO_LIMIT ? 0 :
-			 options->max_memory ? options->max_memory :
-			 bfs_max(1, choose(cache, half));
 	pthread_mutex_lock(&lock);
+	if (!limit)
+		limit = choose(cache);
+	else if (limit == BLOSCFS_NO_LIMIT)
+		limit = 0;
+	bfs_budget_set_limit(fs->budget, limit);
 	fs->next = living;
 	living = fs;
-	set_budget(half);
 	pthread_mutex_unlock(&lock);
-	if (cache == BLOSCFS_NO_CACHE)
-		cache = 1;
-	else if (!cache)
-		cache = DEFAULT_CACHE;
-	*ret_cache_len = fs->max_memory ? bfs_min(cache,
-				bfs_max(1, CACHE_PART(fs->max_memory))) :
-			 cache;
+	*ret_cache_len = bfs_max(1, limit ? bfs_min(cache, CACHE_PART(limit)) :
+				 cache);
+	return BFS_OK;
 }
 
-void bfs_budget_leave(struct bloscfs *fs)
+void bfs_api_end_budget(struct bloscfs *fs)
 {
-	uint64_t half = half_of_memory();
 	struct bloscfs **at = &living;
 
 	pthread_mutex_lock(&lock);
 	while (*at != fs)
 		at = &(*at)->next;
 	*at = fs->next;
-	/* What is left of the last one's stays in force. */
-	if (living)
-		set_budget(half);
 	pthread_mutex_unlock(&lock);
+	bfs_budget_retire(fs->budget);
 }

@@ -11,8 +11,12 @@
 
 struct bloscfs_call *bloscfs_call_new(struct bloscfs *fs)
 {
-	struct bloscfs_call *call = fs ? bfs_zalloc(1, sizeof(*call)) : NULL;
+	struct bloscfs_call *call;
 
+	if (!fs)
+		return NULL;
+	BFS_CHARGE_TO(fs->budget);
+	call = bfs_zalloc(1, sizeof(*call));
 	if (call) {
 		bfs_call_init(&call->own);
 		call->fs = fs;

@@ -57,7 +57,10 @@ uint64_t bloscfs_node_id(struct bloscfs_file *file,
 {
 	struct bfs_place own = own_place(node);
 
-	return file ? bfs_nesting_id(file->nesting, &own) : 0;
+	if (!file)
+		return 0;
+	BFS_CHARGE_TO(file->budget);
+	return bfs_nesting_id(file->nesting, &own);
 }
 
 bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
@@ -70,7 +73,7 @@ bool bloscfs_lookup(struct bloscfs_file *file, const struct bloscfs_node *dir,
 
 	if (!file || !name || !ret_node)
 		return false;
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		has = bfs_nesting_lookup(file->nesting, &own, name,
 					 strlen(name), &found);
@@ -91,7 +94,7 @@ bool bloscfs_list(struct bloscfs_file *file, const struct bloscfs_node *dir,
 
 	if (!file || !name || !ret_node)
 		return false;
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		has = bfs_nesting_list(file->nesting, &own, pos, name, &found);
 	} while (lacked(&turn, mark));
@@ -126,7 +129,7 @@ void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 
 	if (!file || !ret_attr)
 		return;
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		known = look_at(file, &own, &attr);
 	} while (lacked(&turn, mark));
@@ -147,6 +150,7 @@ bool bloscfs_is_dir(struct bloscfs_file *file,
 
 	if (!file)
 		return false;
+	BFS_CHARGE_TO(file->budget);
 	if (is_dir ||
 	    bfs_nesting_take(file->nesting, own.child, &inner, NULL) != BFS_OK)
 		return is_dir;
@@ -160,7 +164,10 @@ bool bloscfs_keeps(struct bloscfs_file *file, const struct bloscfs_node *node)
 {
 	struct bfs_place own = own_place(node);
 
-	return file && own.child == 0 && bfs_file_keeps(file->root, &own.node);
+	if (!file || own.child != 0)
+		return false;
+	BFS_CHARGE_TO(file->budget);
+	return bfs_file_keeps(file->root, &own.node);
 }
 
 enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
@@ -176,7 +183,7 @@ enum bloscfs_err bloscfs_access(struct bloscfs_file *file,
 
 	if (!file)
 		return bfs_api_refuse(diag);
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		err = bfs_nesting_take(file->nesting, own.child, &inner,
 				       &own_diag);
@@ -203,7 +210,7 @@ enum bloscfs_err bloscfs_seek(struct bloscfs_file *file,
 
 	if (!file || !ret_off)
 		return bfs_api_refuse(diag);
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		err = bfs_nesting_take(file->nesting, own.child, &inner,
 				       &own_diag);
@@ -244,7 +251,7 @@ bool bloscfs_xattr(struct bloscfs_file *file, const struct bloscfs_node *node,
 
 	if (!file || !ret_name || (value && !ret_len))
 		return false;
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		found = find_xattr(file, &own, i, ret_name, value, ret_len);
 	} while (lacked(&turn, mark));
@@ -266,7 +273,7 @@ enum bloscfs_err bloscfs_read(struct bloscfs_file *file,
 
 	if (!file || !ret_len || (!buf && len))
 		return bfs_api_refuse(diag);
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		err = bfs_nesting_take(file->nesting, own.child, &inner,
 				       &own_diag);
@@ -327,7 +334,7 @@ enum bloscfs_err bloscfs_pin(struct bloscfs_file *file,
 
 	if (!file || !pieces || (!buf && len) || !ret_iov || !ret_n)
 		return bfs_api_refuse(diag);
-	bfs_turn_begin(&pieces->turn, true);
+	bfs_turn_begin(&pieces->turn, file->budget, true);
 	do {
 		err = pin_range(file, &own, off, buf, len, pieces, &own_diag);
 	} while (bfs_api_again(&pieces->turn, mark, &err, &own_diag));

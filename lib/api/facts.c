@@ -166,7 +166,7 @@ static enum bloscfs_err ask(struct bloscfs_file *file,
 	struct bfs_turn turn;
 	enum bfs_err err;
 
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, file->budget, true);
 	do {
 		err = ask_one(file, node ? node->child : 0, q, &own);
 	} while (bfs_api_again(&turn, mark, &err, &own));
@@ -188,15 +188,7 @@ enum bloscfs_err bloscfs_facts(struct bloscfs_file *file,
 	err = ask(file, node, &q, diag);
 	if (err != BLOSCFS_OK)
 		return err;
-	/* A caller that was built with a shorter or a longer struct. */
-	pub.size = ret_facts->size;
-	if (pub.size > sizeof(pub)) {
-		memset((char *)ret_facts + sizeof(pub), 0,
-		       pub.size - sizeof(pub));
-		memcpy(ret_facts, &pub, sizeof(pub));
-		return BLOSCFS_OK;
-	}
-	memcpy(ret_facts, &pub, pub.size);
+	bfs_api_give(&pub, sizeof(pub), ret_facts, ret_facts->size);
 	return BLOSCFS_OK;
 }
 

@@ -142,6 +142,7 @@ enum bloscfs_err bloscfs_open_folder(struct bloscfs *fs,
 
 	if (!fs || !is_whole(folder, &how) || !ret_file)
 		return bfs_api_refuse(diag);
+	BFS_CHARGE_TO(fs->budget);
 	err = make_dir(&how, &o, &dir, &own);
 	if (err == BFS_OK) {
 		err = bfs_api_open_in(fs, dir, &(struct bfs_guard){ 0 },

@@ -127,6 +127,7 @@ static enum bfs_err wrap_container(struct bloscfs *fs,
 	if (err == BFS_OK)
 		err = bfs_nesting_new(fs->engine, fs->views, file->root,
 				      &file->nesting, diag);
+	file->budget = fs->budget;
 	if (err == BFS_OK)
 		*ret_file = file;
 	else
@@ -143,7 +144,7 @@ enum bfs_err bfs_api_open(struct bloscfs *fs, struct bfs_source *source,
 	struct bfs_turn turn;
 	enum bfs_err err;
 
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, fs->budget, true);
 	do {
 		err = bfs_container_open(source, name, NULL,
 					 bfs_engine_cache(fs->engine),
@@ -165,7 +166,7 @@ enum bfs_err bfs_api_open_in(struct bloscfs *fs, struct bfs_dir *dir,
 	struct bfs_turn turn;
 	enum bfs_err err;
 
-	bfs_turn_begin(&turn, true);
+	bfs_turn_begin(&turn, fs->budget, true);
 	do {
 		err = bfs_container_open_in(dir, guard,
 					    bfs_engine_cache(fs->engine),
@@ -189,6 +190,7 @@ enum bloscfs_err bloscfs_open_guarded(struct bloscfs *fs, int dirfd,
 
 	if (!fs || !guard || !ret_file)
 		return bfs_api_refuse(diag);
+	BFS_CHARGE_TO(fs->budget);
 	inside = (struct bfs_guard){ guard->may, guard->arg, fs->drop_behind };
 	err = bfs_dir_fd(dirfd, &dir, &own);
 	if (err == BFS_OK) {
@@ -253,6 +255,7 @@ enum bloscfs_err bloscfs_open(struct bloscfs *fs, int fd, const char *name,
 
 	if (!fs || !ret_file)
 		return bfs_api_refuse(diag);
+	BFS_CHARGE_TO(fs->budget);
 	err = open_source(fd, &source, &own);
 	if (err != BFS_OK)
 		return bfs_api_answer(err, &own, diag);
@@ -279,6 +282,7 @@ enum bloscfs_err bloscfs_open_memory(struct bloscfs *fs, const void *buf,
 
 	if (!fs || !ret_file || (!buf && len))
 		return bfs_api_refuse(diag);
+	BFS_CHARGE_TO(fs->budget);
 	err = bfs_source_memory(buf, len, false, &source, &own);
 	if (err != BFS_OK)
 		return bfs_api_answer(err, &own, diag);
@@ -306,15 +310,19 @@ void bloscfs_rest(struct bloscfs_file *file)
 
 void bloscfs_remember(struct bloscfs_file *file)
 {
-	if (file)
-		bfs_array_digest(file->root->array);
+	if (!file)
+		return;
+	BFS_CHARGE_TO(file->budget);
+	bfs_array_digest(file->root->array);
 }
 
 bool bloscfs_continues(struct bloscfs_file *newer, struct bloscfs_file *older,
 		       bool take_blocks)
 {
-	return newer && older &&
-	       bfs_array_continue(newer->root->array, older->root->array,
+	if (!newer || !older)
+		return false;
+	BFS_CHARGE_TO(newer->budget);
+	return bfs_array_continue(newer->root->array, older->root->array,
 				  take_blocks);
 }
 
@@ -329,6 +337,7 @@ enum bloscfs_status bloscfs_file_status(struct bloscfs_file *file,
 		bfs_api_refuse(ret_why);
 		return BLOSCFS_DAMAGED;
 	}
+	BFS_CHARGE_TO(file->budget);
 	err = bfs_file_judge(file->root, &verdict, &own);
 	if (err != BFS_OK) {
 		bfs_api_answer(err, &own, ret_why);
@@ -346,6 +355,7 @@ enum bloscfs_err bloscfs_file_check(struct bloscfs_file *file,
 
 	if (!file)
 		return bfs_api_refuse(diag);
+	BFS_CHARGE_TO(file->budget);
 	return bfs_api_answer(
 		bfs_source_check(file->root->array->container->source, &own),
 		&own, diag);

@@ -19,12 +19,11 @@
 
 struct bloscfs {
 	struct bfs_engine *engine;
+	struct bfs_budget *budget;	/* of all that it holds */
 	uint32_t views;
 	bool drop_behind;
 	/* For budget.c. */
 	struct bloscfs *next;		/* among those that live */
-	uint64_t max_memory;		/* 0: no limit */
-	bool chose_memory;		/* by default */
 };
 
 struct bloscfs_call {
@@ -34,6 +33,7 @@ struct bloscfs_call {
 
 struct bloscfs_file {
 	struct bfs_nesting *nesting;
+	struct bfs_budget *budget;	/* of its instance */
 	struct bfs_file *root;		/* the outermost container */
 };
 
@@ -45,17 +45,21 @@ struct bloscfs_pieces {
 };
 
 #pragma GCC visibility push(hidden)
-/* Adds an instance's max_memory to what all may hold, and takes it away. The
- * cache is no more than the instance's own budget allows. */
-void bfs_budget_join(struct bloscfs *fs, const struct bloscfs_options *options,
-		     uint64_t *ret_cache_len);
-void bfs_budget_leave(struct bloscfs *fs);
+/* Gives an instance its budget, and takes it away. The cache is no more than
+ * that allows. */
+enum bfs_err bfs_api_set_budget(struct bloscfs *fs,
+				const struct bloscfs_options *options,
+				uint64_t *ret_cache_len) BFS_MUST_CHECK;
+void bfs_api_end_budget(struct bloscfs *fs);
 /* A diagnosis as the caller sees it; pub may be NULL. */
 void bfs_api_show(const struct bfs_diag *own, struct bloscfs_diag *pub);
 /* Ends a call: fills the caller's diagnosis on failure only. */
 enum bloscfs_err bfs_api_answer(enum bfs_err err, struct bfs_diag *own,
 				struct bloscfs_diag *pub);
 enum bloscfs_err bfs_api_refuse(struct bloscfs_diag *pub);
+/* Fills a caller's struct that begins with its size, and may be shorter or
+ * longer than ours, which is len bytes. */
+void bfs_api_give(const void *pub, size_t len, void *ret_struct, size_t size);
 /* After a try that began with the mark (moment.h): whether to try again. Else
  * *err is what it is; what a file is blamed for while an error of the moment
  * was met is not its fault. */

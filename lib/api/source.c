@@ -177,6 +177,7 @@ enum bloscfs_err bloscfs_open_source(struct bloscfs *fs,
 
 	if (!fs || !is_whole(source) || !ret_file)
 		return bfs_api_refuse(diag);
+	BFS_CHARGE_TO(fs->budget);
 	err = make_source(source, &o, &inside, &own);
 	if (err != BFS_OK)
 		return bfs_api_answer(err, &own, diag);

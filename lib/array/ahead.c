@@ -266,7 +266,7 @@ static void run_job(void *arg)
 		struct bfs_turn turn;
 
 		/* Nobody asked for it yet, so it does not wait. */
-		bfs_turn_begin(&turn, false);
+		bfs_turn_begin(&turn, j->array->engine->budget, false);
 		bfs_array_tell(j->array, &j->stream, off, last - off);
 		if (j->stream.kind == BFS_STREAM_TILE ||
 		    (j->stream.kind == BFS_STREAM_DATA && j->array->has_nd))

@@ -42,11 +42,11 @@ static void free_scratch(struct bfs_engine *e)
 static void give_back(void *arg, uint64_t len)
 {
 	struct bfs_engine *e = arg;
-	uint64_t before = bfs_mem_used(), after;
+	uint64_t before = bfs_budget_used(e->budget), after;
 
 	free_scratch(e);
 	bfs_plans_drop(e, 0);
-	after = bfs_mem_used();
+	after = bfs_budget_used(e->budget);
 	if (after > before || before - after < len)
 		bfs_cache_shed(e->cache, len);
 }
@@ -54,7 +54,7 @@ static void give_back(void *arg, uint64_t len)
 static uint64_t choose_cache_len(uint64_t asked)
 {
 	uint64_t len = asked ? asked : DEFAULT_CACHE;
-	uint64_t limit = bfs_mem_limit();
+	uint64_t limit = bfs_budget_limit(bfs_budget_now());
 
 	return limit ? bfs_min(len, bfs_max(1, CACHE_PART(limit))) : len;
 }
@@ -67,6 +67,7 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 
 	if (!e)
 		return BFS_ERR_NOMEM;
+	e->budget = bfs_budget_now();
 	bfs_digest_prepare();
 	e->budget_len = choose_cache_len(options->cache_len);
 	err = bfs_cache_new(e->budget_len, &e->cache);
@@ -85,7 +86,7 @@ enum bfs_err bfs_engine_new(const struct bfs_engine_options *options,
 	pthread_mutex_init(&e->scratch_lock, NULL);
 	bfs_plans_init(e);
 	e->spare = (struct bfs_turn_spare){ give_back, e, NULL };
-	bfs_turn_add_spare(&e->spare);
+	bfs_turn_add_spare(e->budget, &e->spare);
 	*ret_engine = e;
 	return BFS_OK;
 }
@@ -94,7 +95,7 @@ void bfs_engine_free(struct bfs_engine *e)
 {
 	if (!e)
 		return;
-	bfs_turn_remove_spare(&e->spare);
+	bfs_turn_remove_spare(e->budget, &e->spare);
 	bfs_pool_free(e->pool);
 	bfs_plans_release(e);
 	free_scratch(e);
@@ -154,7 +155,12 @@ struct bfs_scratch *bfs_engine_take_scratch(struct bfs_engine *e)
 	if (e->n_scratch > 0)
 		s = e->scratch[--e->n_scratch];
 	pthread_mutex_unlock(&e->scratch_lock);
-	return s ? s : bfs_scratch_new();
+	if (!s) {
+		BFS_CHARGE_TO(e->budget);
+
+		s = bfs_scratch_new();
+	}
+	return s;
 }
 
 /* With the lock held: room for one more in the free list. */

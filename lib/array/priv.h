@@ -43,6 +43,7 @@ struct bfs_plan_shard {
 };
 
 struct bfs_engine {
+	struct bfs_budget *budget;	/* that of the thread which made it */
 	struct bfs_cache *cache;
 	struct bfs_pool *pool;		/* decodes ahead */
 	unsigned n_threads;		/* of the pool, at most */

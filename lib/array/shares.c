@@ -59,7 +59,7 @@ static void run_share(void *arg)
 	bfs_ahead_init_call(&call, share->array);
 	call.ends[0] = &share->shares->over;
 	before = bfs_call_enter(&call);
-	bfs_turn_begin(&turn, false);
+	bfs_turn_begin(&turn, share->array->engine->budget, false);
 	bfs_nd_walk_init(&walk, &share->array->nd, share->off,
 			 share->last - share->off);
 	bfs_ahead_fetch_tiles(share->array, &walk, false);

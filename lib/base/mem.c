@@ -5,8 +5,8 @@
  *
  * A request is charged before it is made, so that threads together never
  * pass the limit by more than what malloc rounds up. What malloc really gave
- * (malloc_usable_size) is what counts afterwards: no header of our own, and
- * free knows the same figure.
+ * (malloc_usable_size) is what counts afterwards, and free knows the same
+ * figure. Which budget it was charged to stands before the memory.
  */
 #include "base/mem.h"
 
@@ -24,6 +24,12 @@
 #include <unistd.h>
 
 #define HUGE_LEN ((size_t)2 << 20)
+
+/* Before what the caller gets, and as aligned as that. */
+struct head {
+	_Alignas(max_align_t) struct bfs_budget *budget;
+};
+
 static _Atomic uint64_t fail_after;	/* 0: never */
 static _Atomic size_t page_len;		/* 0: not asked for yet */
 
@@ -39,18 +45,13 @@ static bool hits_planned_failure(void)
 	return false;
 }
 
-static bool charge(uint64_t len)
-{
-	return bfs_turn_charge(len, bfs_budget_charge);
-}
-
 /* Also corrects a charge from what was asked to what was got. */
-static void recharge(uint64_t from, uint64_t to)
+static void recharge(struct bfs_budget *budget, uint64_t from, uint64_t to)
 {
 	if (from > to)
-		bfs_budget_give_back(bfs_turn_credit(from - to));
+		bfs_turn_credit(budget, from - to);
 	else if (to > from)
-		bfs_budget_add(to - from);
+		bfs_budget_add(budget, to - from);
 }
 
 /* The caller may report another error for it, so the want of memory is counted
@@ -63,67 +64,82 @@ static void note_failure(uint64_t len)
 
 static bool begin(size_t len)
 {
-	if (!hits_planned_failure() && charge(len))
+	if (!hits_planned_failure() && bfs_turn_charge(len))
 		return true;
 	note_failure(len);
 	return false;
 }
 
-static void *finish(void *p, size_t len)
+/* len with the head; false if that is no size. */
+static bool add_head(size_t len, size_t *ret_len)
 {
-	recharge(len, p ? malloc_usable_size(p) : 0);
-	if (!p)
+	return !__builtin_add_overflow(len + !len, sizeof(struct head),
+				       ret_len);
+}
+
+/* What malloc gave for len bytes that were charged. */
+static void *finish(struct head *head, size_t len)
+{
+	struct bfs_budget *budget = bfs_budget_now();
+
+	recharge(budget, len, head ? malloc_usable_size(head) : 0);
+	if (!head) {
 		note_failure(len);
-	return p;
+		return NULL;
+	}
+	head->budget = budget;
+	return head + 1;
 }
 
 void *bfs_alloc(size_t len)
 {
-	len += !len;
-	if (!begin(len))
+	size_t all;
+
+	if (!add_head(len, &all) || !begin(all))
 		return NULL;
-	return finish(malloc(len), len);
+	return finish(malloc(all), all);
 }
 
 void *bfs_zalloc(size_t n, size_t len)
 {
 	size_t all;
 
-	if (__builtin_mul_overflow(n, len, &all))
-		return NULL;
-	all += !all;
-	if (!begin(all))
+	if (__builtin_mul_overflow(n, len, &all) || !add_head(all, &all) ||
+	    !begin(all))
 		return NULL;
 	return finish(calloc(1, all), all);
 }
 
+/* Who needs it now is charged for it. */
 void *bfs_realloc(void *p, size_t len)
 {
-	size_t had;
-	void *now;
+	struct bfs_budget *before;
+	struct head *head;
+	size_t had, all;
 
 	if (!p)
 		return bfs_alloc(len);
-	len += !len;
-	had = malloc_usable_size(p);
-	if (!begin(len))
+	if (!add_head(len, &all) || !begin(all))
 		return NULL;
-	now = realloc(p, len);
-	if (!now) {
-		recharge(len, 0);
-		note_failure(len);
-		return NULL;
-	}
-	recharge(len + had, malloc_usable_size(now));
-	return now;
+	head = (struct head *)p - 1;
+	before = head->budget;
+	had = malloc_usable_size(head);
+	head = realloc(head, all);
+	if (head)
+		recharge(before, had, 0);
+	return finish(head, all);
 }
 
 void bfs_free(void *p)
 {
+	struct head *head = (struct head *)p - 1;
+	struct bfs_budget *budget;
+
 	if (!p)
 		return;
-	recharge(malloc_usable_size(p), 0);
-	free(p);
+	budget = head->budget;
+	recharge(budget, malloc_usable_size(head), 0);
+	free(head);
 }
 
 char *bfs_memdup0(const void *p, size_t len)
@@ -219,20 +235,20 @@ void *bfs_map(size_t len)
 		return NULL;
 	p = all >= HUGE_LEN ? map_huge(all) : map_pages(all, MAP_POPULATE);
 	if (!p) {
-		recharge(all, 0);
+		recharge(bfs_budget_now(), all, 0);
 		note_failure(all);
 	}
 	return p;
 }
 
-void bfs_unmap(void *p, size_t len)
+void bfs_unmap(void *p, size_t len, struct bfs_budget *budget)
 {
 	size_t all = round_to_pages(len);
 
 	if (!p)
 		return;
 	munmap(p, all);
-	recharge(all, 0);
+	recharge(budget, all, 0);
 }
 
 void bfs_mem_fail_at(uint64_t n)

@@ -3,9 +3,10 @@
  * mem.h - all memory of the library: counted, bounded, and able to fail on
  * purpose.
  *
- * The budget is one for the process. What a file claims reaches these calls
- * only after its bytes back the claim; the budget is the second line. Who
- * waits for it, and how, is in mem_turn.h.
+ * What is allocated is charged to the budget that the thread works for
+ * (mem_turn.h: the instance's), and given back to that one, whoever frees it.
+ * What a file claims reaches these calls only after its bytes back the claim;
+ * the budget is the second line. Who waits for it, and how, is in mem_turn.h.
  */
 #ifndef BFS_BASE_MEM_H
 #define BFS_BASE_MEM_H
@@ -29,9 +30,10 @@ char *bfs_memdup0(const void *p, size_t len) BFS_MUST_CHECK;
 
 /* Page-aligned memory straight from the system (for block buffers), counted
  * in the same budget; its pages are touched already. len is given back to
- * bfs_unmap as it was asked for. */
+ * bfs_unmap as it was asked for, and with it the budget that the thread
+ * charged then (bfs_budget_now), since pages do not know it. */
 void *bfs_map(size_t len) BFS_MUST_CHECK;
-void bfs_unmap(void *p, size_t len);
+void bfs_unmap(void *p, size_t len, struct bfs_budget *budget);
 
 /* The length of a page in bytes: a power of two. */
 size_t bfs_page_len(void);

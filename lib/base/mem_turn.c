@@ -27,69 +27,54 @@
  * nobody told of. */
 #define LOOK_NS 20000000
 
-struct waiter {
+struct bfs_waiter {
 	struct bfs_turn *turn;
-	struct waiter *next;
+	struct bfs_waiter *next;
 };
 
-enum queue {
-	LITTLE,		/* what finds room beside the largest */
-	MUCH,
-	N_QUEUES,
+_Thread_local struct bfs_turn_thread bfs_turn_thread = {
+	.budget = &bfs_process_budget,
 };
-
-/* Guards the queues, the graces and the list of spares, while these are called,
- * too. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct waiter *queues[N_QUEUES];	/* by ticket */
-static uint64_t last_ticket;
-static struct bfs_turn_spare *spares;
-/* All that ran when a grace began have ended, while others began: these are
- * counted under the other parity. */
-static struct {
-	unsigned since;
-	bool began;
-	uint64_t n_ended;
-} graces;
-
-static _Atomic uint64_t first_ticket;	/* of MUCH; 0: nobody waits for it */
-static _Atomic uint64_t n_waits, n_refused;
-
-struct bfs_turn_counts bfs_turn_counts;
-_Thread_local struct bfs_turn_thread bfs_turn_thread;
 
 /* What was reserved and not used is everybody's again. */
 void bfs_turn_drop_reserve(struct bfs_turn *t)
 {
-	bfs_mem_unreserve(t->reserved);
+	bfs_budget_give_back(t->budget, t->reserved);
 	t->reserved = 0;
 	t->need = 0;
 }
 
-void bfs_turn_wake(void)
+void bfs_turn_wake(struct bfs_budget *b)
 {
-	pthread_mutex_lock(&lock);
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&b->lock);
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
 }
 
 /* Charges, by any thread at any time. */
 
-bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, uint64_t all,
-						  bool passes))
+/* The thread's turn, if it works for that budget. */
+static struct bfs_turn *find_turn(const struct bfs_budget *b)
 {
 	struct bfs_turn *t = bfs_turn_thread.now;
-	uint64_t first = atomic_load_explicit(&first_ticket,
+
+	return t && t->budget == b ? t : NULL;
+}
+
+bool bfs_turn_charge(uint64_t len)
+{
+	struct bfs_budget *b = bfs_budget_now();
+	struct bfs_turn *t = find_turn(b);
+	uint64_t first = atomic_load_explicit(&b->first_ticket,
 					      memory_order_relaxed);
 	uint64_t own;
 
 	if (!t)
-		return charge(len, len, !first);
+		return bfs_budget_charge(b, len, len, !first);
 	own = len < t->reserved ? len : t->reserved;
 	if (len > own &&
-	    !charge(len - own, len,
-		    !first || (t->ticket && t->ticket < first))) {
+	    !bfs_budget_charge(b, len - own, len, !first ||
+			       (t->ticket && t->ticket < first))) {
 		t->short_len = (size_t)len;
 		return false;
 	}
@@ -101,66 +86,76 @@ bool bfs_turn_charge(uint64_t len, bool (*charge)(uint64_t len, uint64_t all,
 	return true;
 }
 
-/* What the first of the queue gives back stays reserved for it. */
-uint64_t bfs_turn_credit(uint64_t len)
+/* How much of len that a turn gives back stays reserved for it, as the first
+ * of its queue. */
+static uint64_t keep_reserved(struct bfs_turn *t, uint64_t len)
 {
-	struct bfs_turn *t = bfs_turn_thread.now;
 	int64_t room;
 
-	if (!t)
-		return len;
 	t->held -= (int64_t)len;
 	if (!t->need)
-		return len;
+		return 0;
 	room = (int64_t)(t->need - t->reserved) - (t->held > 0 ? t->held : 0);
 	if (room <= 0)
-		return len;
+		return 0;
 	if ((uint64_t)room > len)
 		room = (int64_t)len;
 	t->reserved += (uint64_t)room;
 	BFS_ASSERT(t->reserved <= t->need);
-	return len - (uint64_t)room;
+	return (uint64_t)room;
+}
+
+void bfs_turn_credit(struct bfs_budget *b, uint64_t len)
+{
+	struct bfs_turn *t = find_turn(b);
+
+	if (t)
+		len -= keep_reserved(t, len);
+	bfs_budget_give_back(b, len);
 }
 
 /* Waiting, with the lock held. */
 
-static void show_first(void)
+static void show_first(struct bfs_budget *b)
 {
-	atomic_store(&first_ticket,
-		     queues[MUCH] ? queues[MUCH]->turn->ticket : 0);
+	const struct bfs_waiter *first = b->queues[BFS_TURN_MUCH];
+
+	atomic_store(&b->first_ticket, first ? first->turn->ticket : 0);
 }
 
-static void enqueue(struct waiter *w, enum queue queue)
+static void enqueue(struct bfs_waiter *w, enum bfs_turn_queue queue)
 {
-	struct waiter **at = &queues[queue];
+	struct bfs_budget *b = w->turn->budget;
+	struct bfs_waiter **at = &b->queues[queue];
 
-	BFS_ASSERT_HELD(&lock);
+	BFS_ASSERT_HELD(&b->lock);
 	if (!w->turn->ticket)
-		w->turn->ticket = ++last_ticket;
+		w->turn->ticket = ++b->last_ticket;
 	while (*at && (*at)->turn->ticket < w->turn->ticket)
 		at = &(*at)->next;
 	w->next = *at;
 	*at = w;
-	atomic_fetch_add(&bfs_turn_counts.n_waiting, 1);
-	show_first();
+	atomic_fetch_add(&b->n_waiting, 1);
+	show_first(b);
 }
 
-static void dequeue(struct waiter *w, enum queue queue)
+static void dequeue(struct bfs_waiter *w, enum bfs_turn_queue queue)
 {
-	struct waiter **at = &queues[queue];
+	struct bfs_budget *b = w->turn->budget;
+	struct bfs_waiter **at = &b->queues[queue];
 
-	BFS_ASSERT_HELD(&lock);
+	BFS_ASSERT_HELD(&b->lock);
 	while (*at != w) {
 		BFS_ASSERT(*at);
 		at = &(*at)->next;
 	}
 	*at = w->next;
-	atomic_fetch_sub(&bfs_turn_counts.n_waiting, 1);
-	show_first();
-	pthread_cond_broadcast(&changed);
+	atomic_fetch_sub(&b->n_waiting, 1);
+	show_first(b);
+	pthread_cond_broadcast(&b->changed);
 }
 
-static void wait_for_change(void)
+static void wait_for_change(struct bfs_budget *b)
 {
 	struct timespec until;
 
@@ -168,20 +163,20 @@ static void wait_for_change(void)
 	until.tv_nsec += LOOK_NS;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&changed, &lock, &until);
+	pthread_cond_timedwait(&b->changed, &b->lock, &until);
 }
 
 /* Asks for unused memory, as much as is missing. Under the lock, so that no
  * spare is removed while it is called. */
-static void give_back(uint64_t need)
+static void give_back(struct bfs_budget *b, uint64_t need)
 {
-	uint64_t missing = bfs_mem_missing(need);
+	uint64_t missing = bfs_budget_missing(b, need);
 	struct bfs_turn_spare *spare;
 
-	BFS_ASSERT_HELD(&lock);
-	for (spare = spares; spare && missing; spare = spare->next) {
+	BFS_ASSERT_HELD(&b->lock);
+	for (spare = b->spares; spare && missing; spare = spare->next) {
 		spare->give_back(spare->arg, missing);
-		missing = bfs_mem_missing(need);
+		missing = bfs_budget_missing(b, need);
 	}
 }
 
@@ -198,81 +193,85 @@ static uint64_t find_need(const struct bfs_turn *t)
 		       t->need + bfs_max(t->need / 4, LEAST_STEP));
 }
 
-static bool is_drained(unsigned parity)
+static bool is_drained(struct bfs_budget *b, unsigned parity)
 {
-	return atomic_load(&bfs_turn_counts.n_running[parity & 1]) == 0;
+	return atomic_load(&b->n_running[parity & 1]) == 0;
 }
 
-static void watch_graces(void)
+static void watch_graces(struct bfs_budget *b)
 {
-	if (!graces.began) {
-		graces.since = atomic_load(&bfs_turn_counts.epoch);
-		if (!is_drained(graces.since + 1))
+	if (!b->graces.began) {
+		b->graces.since = atomic_load(&b->epoch);
+		if (!is_drained(b, b->graces.since + 1))
 			return;
-		atomic_store(&bfs_turn_counts.epoch, graces.since + 1);
-		graces.began = true;
+		atomic_store(&b->epoch, b->graces.since + 1);
+		b->graces.began = true;
 	}
-	if (is_drained(graces.since)) {
-		graces.n_ended++;
-		graces.began = false;
+	if (is_drained(b, b->graces.since)) {
+		b->graces.n_ended++;
+		b->graces.began = false;
 	}
 }
 
 /* The first in a queue: waits until `need` is reserved, or as much as there
  * is when nobody else has any. 0: that is no more than `had`. */
-static uint64_t reserve(uint64_t need, uint64_t had)
+static uint64_t reserve(struct bfs_budget *b, uint64_t need, uint64_t had)
 {
 	/* One may be under way, and says nothing of its beginning. */
-	uint64_t last = graces.n_ended + graces.began + MAX_GRACES;
+	uint64_t last = b->graces.n_ended + b->graces.began + MAX_GRACES;
 
 	for (;;) {
-		give_back(need);
-		if (bfs_mem_reserve(need, need))
+		give_back(b, need);
+		if (bfs_budget_reserve(b, need, need))
 			return need;
-		watch_graces();
-		if ((is_drained(0) && is_drained(1)) ||
-		    graces.n_ended >= last) {
-			give_back(need);
-			return bfs_mem_reserve(had + 1, need);
+		watch_graces(b);
+		if ((is_drained(b, 0) && is_drained(b, 1)) ||
+		    b->graces.n_ended >= last) {
+			give_back(b, need);
+			return bfs_budget_reserve(b, had + 1, need);
 		}
 		if (bfs_call_check(NULL) != BFS_OK)
 			return 0;
-		wait_for_change();
+		wait_for_change(b);
 	}
 }
 
 static uint64_t wait_in_queue(struct bfs_turn *t, uint64_t need, uint64_t had)
 {
-	enum queue queue = bfs_mem_is_little(need) ? LITTLE : MUCH;
-	struct waiter w = { .turn = t };
+	struct bfs_budget *b = t->budget;
+	enum bfs_turn_queue queue = bfs_budget_is_little(b, need) ?
+				    BFS_TURN_LITTLE : BFS_TURN_MUCH;
+	struct bfs_waiter w = { .turn = t };
 	uint64_t got = 0;
 
-	pthread_mutex_lock(&lock);
-	atomic_fetch_sub(&bfs_turn_counts.n_running[t->epoch], 1);
+	pthread_mutex_lock(&b->lock);
+	atomic_fetch_sub(&b->n_running[t->epoch], 1);
 	enqueue(&w, queue);
-	while (queues[queue] != &w && bfs_call_check(NULL) == BFS_OK)
-		wait_for_change();
-	if (queues[queue] == &w)
-		got = reserve(need, had);
+	while (b->queues[queue] != &w && bfs_call_check(NULL) == BFS_OK)
+		wait_for_change(b);
+	if (b->queues[queue] == &w)
+		got = reserve(b, need, had);
 	bfs_turn_run(t);
 	dequeue(&w, queue);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&b->lock);
 	return got;
 }
 
-static enum bfs_err refuse(uint64_t least, struct bfs_diag *diag)
+static enum bfs_err refuse(struct bfs_budget *b, uint64_t least,
+			   struct bfs_diag *diag)
 {
-	atomic_fetch_add(&n_refused, 1);
+	atomic_fetch_add(&b->n_refused, 1);
 	return bfs_fail(diag, BFS_ERR_LIMIT, 0,
 			"at least %" PRIu64 " bytes of memory needed at once "
 			"where max_memory is %" PRIu64 " and %" PRIu64
 			" are held by what is open", least,
-			bfs_mem_limit(), bfs_mem_used());
+			bfs_budget_limit(b), bfs_budget_used(b));
 }
 
 bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
 		   struct bfs_diag *diag)
 {
+	struct bfs_budget *b = t->budget;
 	uint64_t need, least, had = t->need;
 	enum bfs_err stopped;
 
@@ -280,11 +279,11 @@ bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
 		return false;
 	least = find_least(t);
 	need = find_need(t);
-	if (bfs_mem_is_too_much(t->short_len)) {
-		*err = refuse(least, diag);
+	if (bfs_budget_is_too_much(b, t->short_len)) {
+		*err = refuse(b, least, diag);
 		return false;
 	}
-	stopped = bfs_call_may_wait(bfs_mem_is_little(need), diag);
+	stopped = bfs_call_may_wait(bfs_budget_is_little(b, need), diag);
 	if (stopped != BFS_OK) {
 		*err = stopped;
 		return false;
@@ -294,7 +293,7 @@ bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
 	t->peak = 0;
 	t->short_len = 0;
 	if (!t->ticket)
-		atomic_fetch_add(&n_waits, 1);
+		atomic_fetch_add(&b->n_waits, 1);
 	t->need = wait_in_queue(t, need, had);
 	t->reserved = t->need;
 	if (t->need) {
@@ -302,35 +301,36 @@ bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
 		return true;
 	}
 	stopped = bfs_call_check(diag);
-	*err = stopped != BFS_OK ? stopped : refuse(least, diag);
+	*err = stopped != BFS_OK ? stopped : refuse(b, least, diag);
 	return false;
 }
 
-void bfs_turn_add_spare(struct bfs_turn_spare *spare)
+void bfs_turn_add_spare(struct bfs_budget *b, struct bfs_turn_spare *spare)
 {
-	pthread_mutex_lock(&lock);
-	spare->next = spares;
-	spares = spare;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&b->lock);
+	spare->next = b->spares;
+	b->spares = spare;
+	pthread_mutex_unlock(&b->lock);
 }
 
-void bfs_turn_remove_spare(struct bfs_turn_spare *spare)
+void bfs_turn_remove_spare(struct bfs_budget *b, struct bfs_turn_spare *spare)
 {
-	struct bfs_turn_spare **at = &spares;
+	struct bfs_turn_spare **at = &b->spares;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&b->lock);
 	while (*at && *at != spare)
 		at = &(*at)->next;
 	if (*at)
 		*at = spare->next;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&b->lock);
 }
 
-void bfs_turn_get_stats(struct bfs_turn_stats *ret_stats)
+void bfs_turn_get_stats(struct bfs_budget *b,
+			struct bfs_turn_stats *ret_stats)
 {
 	*ret_stats = (struct bfs_turn_stats){
-		.n_waits = atomic_load(&n_waits),
-		.n_refused = atomic_load(&n_refused),
-		.n_waiting = atomic_load(&bfs_turn_counts.n_waiting),
+		.n_waits = atomic_load(&b->n_waits),
+		.n_refused = atomic_load(&b->n_refused),
+		.n_waiting = atomic_load(&b->n_waiting),
 	};
 }

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/mem_turn.h"
 
 #include <string.h>
 
@@ -295,11 +296,12 @@ struct bfs_extent *bfs_arena_map(const struct bfs_growth *growth)
 		return NULL;
 	extent = place_header(growth, base);
 	if (!extent) {
-		bfs_unmap(base, growth->map_len);
+		bfs_unmap(base, growth->map_len, bfs_budget_now());
 		return NULL;
 	}
 	memset(extent, 0, header_len(growth->n_slots));
 	extent->base = base;
+	extent->budget = bfs_budget_now();
 	extent->map_len = growth->map_len;
 	extent->charge_len = growth->charge_len;
 	extent->slot_len = growth->slot_len;
@@ -348,6 +350,7 @@ void bfs_arena_unmap(struct bfs_link *out)
 	while (!bfs_link_alone(out)) {
 		struct bfs_extent *extent =
 			BFS_LINK_OWNER(out->next, struct bfs_extent, idle);
+		struct bfs_budget *budget = extent->budget;
 		uint8_t *base = extent->base;
 		size_t map_len = extent->map_len;
 
@@ -355,6 +358,6 @@ void bfs_arena_unmap(struct bfs_link *out)
 		UNPOISON(base, map_len);
 		if (extent->charge_len != map_len)
 			bfs_free(extent);
-		bfs_unmap(base, map_len);
+		bfs_unmap(base, map_len, budget);
 	}
 }

@@ -102,6 +102,7 @@ struct bfs_extent {
 	struct bfs_link idle;		/* linked while all are */
 	struct bfs_link free;		/* slots, by `queued` */
 	uint8_t *base;
+	struct bfs_budget *budget;	/* that it was charged to */
 	size_t map_len;
 	size_t charge_len;		/* with the header */
 	size_t slot_len;

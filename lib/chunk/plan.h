@@ -103,6 +103,7 @@ void bfs_chunk_block_span(const struct bfs_chunk *chunk, uint32_t k,
 /* Working memory and codec states of one thread at a time. */
 struct bfs_scratch {
 	struct bfs_codec_states *codecs;
+	struct bfs_budget *budget;	/* of all buffers */
 	uint8_t *buf[2];		/* filter stages; n_bufs are there */
 	unsigned n_bufs;
 	size_t buf_len;

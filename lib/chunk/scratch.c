@@ -5,6 +5,7 @@
 #include "chunk/plan.h"
 
 #include "base/mem.h"
+#include "base/mem_turn.h"
 
 struct bfs_scratch *bfs_scratch_new(void)
 {
@@ -12,6 +13,7 @@ struct bfs_scratch *bfs_scratch_new(void)
 
 	if (!s)
 		return NULL;
+	s->budget = bfs_budget_now();
 	s->codecs = bfs_codec_states_new();
 	if (!s->codecs) {
 		bfs_free(s);
@@ -24,23 +26,25 @@ struct bfs_scratch *bfs_scratch_new(void)
  * and unmapping pages would take longer than decoding it. */
 #define SMALL 65536
 
-static void *take_buffer(size_t len)
+static void *take_buffer(const struct bfs_scratch *s, size_t len)
 {
+	BFS_CHARGE_TO(s->budget);
+
 	return len <= SMALL ? bfs_alloc(len) : bfs_map(len);
 }
 
-static void give_buffer(void *p, size_t len)
+static void give_buffer(const struct bfs_scratch *s, void *p, size_t len)
 {
 	if (len <= SMALL)
 		bfs_free(p);
 	else
-		bfs_unmap(p, len);
+		bfs_unmap(p, len, s->budget);
 }
 
 static void release_buffers(struct bfs_scratch *s)
 {
-	give_buffer(s->buf[0], s->buf_len);
-	give_buffer(s->buf[1], s->buf_len);
+	give_buffer(s, s->buf[0], s->buf_len);
+	give_buffer(s, s->buf[1], s->buf_len);
 	s->buf[0] = NULL;
 	s->buf[1] = NULL;
 	s->n_bufs = 0;
@@ -52,7 +56,7 @@ void bfs_scratch_free(struct bfs_scratch *s)
 	if (!s)
 		return;
 	release_buffers(s);
-	give_buffer(s->in, s->in_len);
+	give_buffer(s, s->in, s->in_len);
 	bfs_codec_states_free(s->codecs);
 	bfs_free(s);
 }
@@ -77,7 +81,7 @@ static enum bfs_err fit_buffers(struct bfs_scratch *s, unsigned n, size_t len)
 		s->buf_len = round_up(len);
 	}
 	while (s->n_bufs < n) {
-		s->buf[s->n_bufs] = take_buffer(s->buf_len);
+		s->buf[s->n_bufs] = take_buffer(s, s->buf_len);
 		if (!s->buf[s->n_bufs]) {
 			release_buffers(s);
 			return BFS_ERR_NOMEM;
@@ -101,8 +105,8 @@ enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *s, size_t in_len)
 	if (s->in_len >= in_len)
 		return BFS_OK;
 	len = round_up(in_len);
-	give_buffer(s->in, s->in_len);
-	s->in = take_buffer(len);
+	give_buffer(s, s->in, s->in_len);
+	s->in = take_buffer(s, len);
 	s->in_len = s->in ? len : 0;
 	return s->in ? BFS_OK : BFS_ERR_NOMEM;
 }

@@ -540,7 +540,8 @@ static void bare_chunks(void **state)
 static void stores(void **state)
 {
 	static const char *const samples[] = {
-		"good-store-single.b2z", "good-store.b2e", NULL
+		"good-store-single.b2z", "good-store.b2e", "good-store.b2z",
+		NULL
 	};
 
 	(void)state;

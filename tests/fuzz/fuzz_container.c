@@ -42,7 +42,7 @@ static struct bfs_engine *get_engine(void)
 					      .n_threads = 1 };
 
 	if (!engine) {
-		bfs_mem_set_limit(MEMORY);
+		bfs_budget_set_limit(&bfs_process_budget, MEMORY);
 		need(bfs_engine_new(&options, &engine) == BFS_OK);
 	}
 	return engine;

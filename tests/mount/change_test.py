@@ -437,6 +437,25 @@ def immutable_asks_no_more(work):
         equal(os.stat(data).st_size, len(OLD), "size as promised")
 
 
+def a_file_written_all_the_time_is_opened_in_bounded_time(work):
+    """Whenever it is opened the source was written to in this moment: an
+    opening waits for a few writes, not for an end of them."""
+    source = make_source(work)
+    path = source + "/a.b2frame"
+    with Mount(work, source, "--attr_timeout=0") as mount:
+        began = time.monotonic()
+        for i in range(100):
+            # By a clock that is a little ahead, so that it stays young.
+            now = time.time_ns() + 500_000_000 + i
+            os.utime(path, ns=(now, now))
+            equal(harness.read(mount.path("a.b2frame/data.bin")) == OLD, True,
+                  "bytes")
+        took = time.monotonic() - began
+    print(f"# 100 openings took {took:.1f} s")
+    # Some 2 s; each waited for a tenth of a second once.
+    assert took < 9, took
+
+
 if __name__ == "__main__":
     harness.main([
         a_replaced_frame_shows_its_new_bytes,
@@ -461,4 +480,5 @@ if __name__ == "__main__":
         a_chunk_replaced_before_others_are_appended_is_seen,
         what_grew_and_was_then_rewritten_shows_no_zeros_and_no_end,
         immutable_asks_no_more,
+        a_file_written_all_the_time_is_opened_in_bounded_time,
     ])

@@ -373,6 +373,30 @@ def output_that_cannot_be_written_is_an_error(work):
     equal(b"cannot write" in done.stderr, True, done.stderr)
 
 
+def a_mount_is_no_source(work):
+    """Nor is what lies in one; a plain file that it shows is one."""
+    source = work + "/source"
+    os.mkdir(source)
+    harness.write(source + "/a.b2frame", samples.frame(DATA, CHUNK))
+    harness.write(source + "/left.b2frame", samples.frame(DATA, CHUNK))
+    with harness.Mount(work, source, "--exclude=left*") as mount:
+        for path in ("", "a.b2frame", "a.b2frame/chunks"):
+            status, rows, told = check(mount.path(path))
+            equal((status, rows), (3, []), f"verdicts on {path!r}")
+            equal(f"'{mount.path(path)}' lies in a mount of bloscfs" in told,
+                  True, told)
+            equal("holds none" in told, False, told)
+        equal(verdict(mount.path("left.b2frame")), ("good", "-"), "verdict")
+        # Beside a source that is one the right verdicts are there.
+        status, rows, told = check(mount.path(""), source)
+        equal([row["verdict"] for row in rows], ["good", "good"], told)
+        equal(status, 3, "exit status")
+        # Below a folder a mount is passed over, as in a mount.
+        status, rows, told = check(work)
+        equal([row["verdict"] for row in rows], ["good", "good"], told)
+        equal(status, 0, "exit status")
+
+
 def few_descriptors_are_enough(work):
     """A deep and wide tree, with room for twenty open files."""
     folder = work
@@ -402,5 +426,6 @@ harness.main([
     memory_stays_bounded,
     progress_is_for_terminals_alone,
     output_that_cannot_be_written_is_an_error,
+    a_mount_is_no_source,
     few_descriptors_are_enough,
 ])

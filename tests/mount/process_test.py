@@ -295,6 +295,34 @@ def a_mount_point_whose_daemon_answers_nobody_is_occupied(work):
         equal(os.listdir(mount.point), [], "the mount")
 
 
+def a_source_that_does_not_answer_is_named(work):
+    """Who starts a mount is told what it waits for, and once it answers the
+    start goes on."""
+    source, point = work + "/source", work + "/point"
+    os.makedirs(source + "/below/it")
+    os.mkdir(point)
+    with Mount(work, source, "-o", "attr_timeout=0") as mount:
+        mount.process.send_signal(signal.SIGSTOP)
+        waiting = mount.path("below/it")
+        with subprocess.Popen([harness.BLOSCFS, "-f", waiting, point],
+                              stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as start:
+            try:
+                line = start.stderr.readline()
+            finally:
+                mount.process.send_signal(signal.SIGCONT)
+            try:
+                assert line.startswith(f"bloscfs: waiting for '{waiting}', "
+                                       "which has not answered"), line
+                # It mounts, or refuses to for another reason.
+                assert harness.wait_until(lambda: harness.mounted(point) or
+                                  start.poll() is not None)
+            finally:
+                start.terminate()
+                start.wait(20)
+                harness.raw_unmount(point)
+
+
 def a_mount_point_in_a_mount_that_answers_nobody_is_refused(work):
     source = os.path.join(work, "source")
     os.makedirs(source + "/below/point")
@@ -452,6 +480,7 @@ if __name__ == "__main__":
         a_killed_daemons_mount_can_be_taken_away,
     a_mount_replaces_a_dead_one_of_the_same_user,
     a_mount_point_whose_daemon_answers_nobody_is_occupied,
+    a_source_that_does_not_answer_is_named,
     a_mount_point_in_a_mount_that_answers_nobody_is_refused,
     a_dead_mount_of_another_user_is_left_and_named,
         unmount_refuses_what_is_not_ours,

@@ -200,7 +200,7 @@ int hostile_setup(void **state)
 					      .n_threads = 1 };
 
 	(void)state;
-	bfs_mem_set_limit(HOSTILE_MEMORY);
+	bfs_budget_set_limit(&bfs_process_budget, HOSTILE_MEMORY);
 	return bfs_engine_new(&options, &hostile_engine) != BFS_OK;
 }
 
@@ -208,7 +208,7 @@ int hostile_teardown(void **state)
 {
 	(void)state;
 	bfs_engine_free(hostile_engine);
-	bfs_mem_set_limit(0);
+	bfs_budget_set_limit(&bfs_process_budget, 0);
 	return bfs_mem_used() != 0;
 }
 

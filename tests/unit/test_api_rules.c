@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_api_rules.c - the rules at the top of bloscfs.h, which hold for all of
- * its calls: versions, what may be NULL, room to grow, call contexts, and
- * several instances in one process.
+ * its calls: versions, what may be NULL, room to grow, call contexts.
  */
 #include "bloscfs.h"
 #include "far_source.h"
@@ -19,8 +18,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#define MIB (UINT64_C(1) << 20)
 
 static struct bloscfs *fs;
 static struct frame_bytes frame;
@@ -363,67 +360,6 @@ static void a_cancelled_context_holds_for_every_call(void **state)
 	bloscfs_call_free(call);
 }
 
-/* ---- several instances ----------------------------------------------- */
-
-static struct bloscfs_stats stats_with(uint64_t memory, uint64_t cache,
-				       struct bloscfs **ret_fs)
-{
-	struct bloscfs_options options = {
-		.size = sizeof(options), .max_memory = memory,
-		.cache_size = cache, .threads = 1,
-	};
-	struct bloscfs_stats stats = { .size = sizeof(stats) };
-
-	assert_int_equal(bloscfs_new(&options, ret_fs, NULL), BLOSCFS_OK);
-	bloscfs_stats_get(*ret_fs, &stats);
-	return stats;
-}
-
-static uint64_t budget_of(struct bloscfs *instance)
-{
-	struct bloscfs_stats stats = { .size = sizeof(stats) };
-
-	bloscfs_stats_get(instance, &stats);
-	return stats.memory_budget;
-}
-
-/* In whichever order they come and go. */
-static void instances_share_the_sum_of_their_memory(void **state)
-{
-	uint64_t alone = budget_of(fs);
-	struct bloscfs *a, *b, *c;
-	struct bloscfs_stats stats;
-
-	(void)state;
-	stats = stats_with(64 * MIB, 256 * MIB, &a);
-	assert_int_equal(stats.memory_budget, alone + 64 * MIB);
-	/* The cache is bounded by the instance's own. */
-	assert_int_equal(stats.cache_budget, 48 * MIB);
-	stats = stats_with(16 * MIB, 4 * MIB, &b);
-	assert_int_equal(stats.memory_budget, alone + 80 * MIB);
-	assert_int_equal(stats.cache_budget, 4 * MIB);
-	stats = stats_with(BLOSCFS_NO_LIMIT, 0, &c);
-	assert_int_equal(stats.memory_budget, 0);
-	assert_int_equal(stats.cache_budget, 256 * MIB);
-	bloscfs_free(a);
-	assert_int_equal(budget_of(b), 0);
-	bloscfs_free(c);
-	assert_int_equal(budget_of(b), alone + 16 * MIB);
-	bloscfs_free(b);
-	assert_int_equal(budget_of(fs), alone);
-	/* Defaults do not make more than a half of all there is. */
-	for (size_t i = 0; i < 3; i++) {
-		stats = stats_with(0, UINT64_MAX / 4, &a);
-		assert_true(stats.memory_budget >= alone);
-		b = a;
-		stats = stats_with(0, UINT64_MAX / 4, &c);
-		assert_int_equal(stats.memory_budget, budget_of(b));
-		bloscfs_free(c);
-		bloscfs_free(b);
-	}
-	assert_int_equal(budget_of(fs), alone);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -434,7 +370,6 @@ int main(void)
 		cmocka_unit_test(other_calls_do_nothing_with_null),
 		cmocka_unit_test(what_is_reserved_is_zero),
 		cmocka_unit_test(a_cancelled_context_holds_for_every_call),
-		cmocka_unit_test(instances_share_the_sum_of_their_memory),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -698,12 +698,12 @@ static void memory_limit_below_the_budget_is_lived_with(void **state)
 	uint64_t n;
 
 	(void)state;
-	bfs_mem_set_limit(bfs_mem_used() + 2 * MIB);
+	bfs_budget_set_limit(&bfs_process_budget, bfs_mem_used() + 2 * MIB);
 	for (n = 0; n < 300; n++)
 		assert_false(use_or_lack(cache, n, n % 50 ? 100000 : 900000));
 	assert_true(use_or_lack(cache, n, 3 * MIB));
 	assert_int_equal(use(cache, n, 100000), BFS_CACHE_CLAIMED);
-	bfs_mem_set_limit(0);
+	bfs_budget_set_limit(&bfs_process_budget, 0);
 	assert_int_equal(use(cache, n + 1, 3 * MIB), BFS_CACHE_CLAIMED);
 	bfs_cache_free(cache);
 }

@@ -21,7 +21,7 @@ static void memory_is_counted_in_large_pages(void **state)
 	(void)state;
 	assert_non_null(p);
 	assert_int_equal(bfs_mem_used() - base_len, LARGE_PAGE);
-	bfs_unmap(p, 1);
+	bfs_unmap(p, 1, &bfs_process_budget);
 }
 
 /* What entered last is there, as far as half of the budget goes, but for a few

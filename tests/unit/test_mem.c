@@ -25,7 +25,7 @@ static _Atomic unsigned n_wrong;
 static int end_test(void **state)
 {
 	(void)state;
-	bfs_mem_set_limit(0);
+	bfs_budget_set_limit(&bfs_process_budget, 0);
 	bfs_mem_fail_at(0);
 	return bfs_mem_used() != 0;
 }
@@ -47,7 +47,7 @@ static void allocations_are_counted_and_given_back(void **state)
 		assert_int_equal(bfs_mem_used(), 0);
 	}
 	bfs_free(NULL);
-	bfs_unmap(NULL, 10);
+	bfs_unmap(NULL, 10, &bfs_process_budget);
 }
 
 static void zeroed_memory_is_zero(void **state)
@@ -129,7 +129,7 @@ static void limit_holds_for_all_kinds(void **state)
 	uint8_t *p, *q;
 
 	(void)state;
-	bfs_mem_set_limit(100000);
+	bfs_budget_set_limit(&bfs_process_budget, 100000);
 	p = bfs_alloc(60000);
 	assert_non_null(p);
 	assert_null(bfs_alloc(60000));
@@ -143,9 +143,9 @@ static void limit_holds_for_all_kinds(void **state)
 	bfs_free(p);
 	p = bfs_map(60000);
 	assert_non_null(p);
-	bfs_unmap(p, 60000);
+	bfs_unmap(p, 60000, &bfs_process_budget);
 	bfs_free(q);
-	bfs_mem_set_limit(0);
+	bfs_budget_set_limit(&bfs_process_budget, 0);
 	p = bfs_alloc(200000);
 	assert_non_null(p);
 	bfs_free(p);
@@ -178,7 +178,7 @@ static void only_the_nth_allocation_fails(void **state)
 	p = bfs_realloc(p, 50);
 	assert_non_null(p);
 	bfs_free(p);
-	bfs_unmap(q, 10);
+	bfs_unmap(q, 10, &bfs_process_budget);
 }
 
 static void mapped_pages_are_touched_already(void **state)
@@ -205,7 +205,7 @@ static void mapped_pages_are_touched_already(void **state)
 			n_wrong += p[off] != 0;
 		assert_int_equal(n_wrong, 0);
 		memset(p, 1, all);
-		bfs_unmap(p, lens[i]);
+		bfs_unmap(p, lens[i], &bfs_process_budget);
 		assert_int_equal(bfs_mem_used(), 0);
 	}
 }
@@ -218,7 +218,7 @@ static void unmapped_pages_are_gone(void **state)
 
 	(void)state;
 	assert_non_null(p);
-	bfs_unmap(p, 5 * MIB);
+	bfs_unmap(p, 5 * MIB, &bfs_process_budget);
 	for (off = 0; off < 5 * MIB; off += page)
 		assert_int_not_equal(mincore(p + off, 1, &in_core), 0);
 }
@@ -236,7 +236,7 @@ static void *churn(void *arg)
 		if (i % 8)
 			bfs_free(p);
 		else
-			bfs_unmap(p, len);
+			bfs_unmap(p, len, &bfs_process_budget);
 	}
 	return NULL;
 }
@@ -248,7 +248,7 @@ static void threads_together_keep_the_limit(void **state)
 
 	(void)state;
 	n_wrong = 0;
-	bfs_mem_set_limit(40000);
+	bfs_budget_set_limit(&bfs_process_budget, 40000);
 	for (i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, churn,
 						(void *)(i + 1)), 0);
@@ -264,29 +264,29 @@ static void what_is_held_beside_counts_up_to_a_quarter(void **state)
 	void *p;
 
 	(void)state;
-	bfs_mem_set_limit(32 * MIB);
+	bfs_budget_set_limit(&bfs_process_budget, 32 * MIB);
 	p = bfs_map(29 * MIB);
 	assert_non_null(p);
-	bfs_unmap(p, 29 * MIB);
-	bfs_mem_set_beside(3 * MIB);
+	bfs_unmap(p, 29 * MIB, &bfs_process_budget);
+	bfs_budget_set_beside(&bfs_process_budget, 3 * MIB);
 	assert_int_equal(bfs_mem_used(), 3 * MIB);
 	assert_null(bfs_map(29 * MIB));
-	bfs_mem_set_beside(100 * MIB);
+	bfs_budget_set_beside(&bfs_process_budget, 100 * MIB);
 	assert_int_equal(bfs_mem_used(), 8 * MIB);
 	p = bfs_map(22 * MIB);
 	assert_non_null(p);
-	bfs_unmap(p, 22 * MIB);
-	bfs_mem_set_beside(MIB);
+	bfs_unmap(p, 22 * MIB, &bfs_process_budget);
+	bfs_budget_set_beside(&bfs_process_budget, MIB);
 	assert_int_equal(bfs_mem_used(), MIB);
 	/* The room for little stays what it is. */
 	p = bfs_map(28 * MIB);
 	assert_non_null(p);
-	bfs_mem_set_beside(8 * MIB);
+	bfs_budget_set_beside(&bfs_process_budget, 8 * MIB);
 	assert_int_equal(bfs_mem_used(), 30 * MIB);
-	bfs_unmap(p, 28 * MIB);
-	bfs_mem_set_beside(8 * MIB);
+	bfs_unmap(p, 28 * MIB, &bfs_process_budget);
+	bfs_budget_set_beside(&bfs_process_budget, 8 * MIB);
 	assert_int_equal(bfs_mem_used(), 8 * MIB);
-	bfs_mem_set_beside(0);
+	bfs_budget_set_beside(&bfs_process_budget, 0);
 	assert_int_equal(bfs_mem_used(), 0);
 }
 

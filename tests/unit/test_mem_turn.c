@@ -28,14 +28,14 @@ static int begin_test(void **state)
 {
 	(void)state;
 	base_len = bfs_mem_used();
-	bfs_mem_set_limit(BUDGET);
+	bfs_budget_set_limit(&bfs_process_budget, BUDGET);
 	return 0;
 }
 
 static int end_test(void **state)
 {
 	(void)state;
-	bfs_mem_set_limit(0);
+	bfs_budget_set_limit(&bfs_process_budget, 0);
 	return bfs_mem_used() != base_len;
 }
 
@@ -50,7 +50,7 @@ static uint32_t count_waiting(void)
 {
 	struct bfs_turn_stats stats;
 
-	bfs_turn_get_stats(&stats);
+	bfs_turn_get_stats(&bfs_process_budget, &stats);
 	return stats.n_waiting;
 }
 
@@ -74,7 +74,7 @@ struct work {
 static void give_parts(struct work *w)
 {
 	for (unsigned i = 0; i < w->n; i++) {
-		bfs_unmap(w->parts[i], w->lens[i]);
+		bfs_unmap(w->parts[i], w->lens[i], &bfs_process_budget);
 		w->parts[i] = NULL;
 	}
 }
@@ -95,7 +95,7 @@ static enum bfs_err take_parts(struct work *w)
 
 static void do_work(struct work *w, struct bfs_turn *turn)
 {
-	bfs_turn_begin(turn, true);
+	bfs_turn_begin(turn, &bfs_process_budget, true);
 	do {
 		w->err = take_parts(w);
 	} while (bfs_turn_again(turn, &w->err, &w->diag));
@@ -229,7 +229,7 @@ static void little_is_had_while_others_wait_for_much(void **state)
 	do_work(&holder, &turn);
 	start(&first.thread, work_in_queue, &first);
 	wait_for_waiting(1);
-	bfs_turn_begin(&own, true);
+	bfs_turn_begin(&own, &bfs_process_budget, true);
 	assert_int_equal(take_parts(&little), BFS_OK);
 	/* This would fit, too, but comes after the first. */
 	assert_int_equal(take_parts(&much), BFS_ERR_NOMEM);
@@ -278,7 +278,7 @@ static void little_is_served_before_all_who_wait_for_much(void **state)
 	wait_for_waiting(6);
 	assert_int_equal(n_served, 0);
 	for (unsigned i = 0; i < n; i++)
-		bfs_unmap(pieces[i], 60 * KIB);
+		bfs_unmap(pieces[i], 60 * KIB, &bfs_process_budget);
 	join(little.thread);
 	assert_int_equal(little.work.err, BFS_OK);
 	assert_int_equal(little.place, 0);
@@ -299,16 +299,16 @@ static void small_blocks_find_room_beside_the_largest_work(void **state)
 	unsigned n;
 
 	(void)state;
-	bfs_mem_set_limit(limit);
-	all = bfs_mem_reserve(1, UINT64_MAX);
+	bfs_budget_set_limit(&bfs_process_budget, limit);
+	all = bfs_budget_reserve(&bfs_process_budget, 1, UINT64_MAX);
 	assert_true(all >= limit / 16 * 15 - base_len);
 	assert_null(bfs_map(MIB));
 	n = hold_pieces(blocks, 128, 64 * KIB);
 	/* An eighth of what is left is for shorter ones. */
 	assert_true(n * 64 * KIB >= limit / 32);
 	for (unsigned i = 0; i < n; i++)
-		bfs_unmap(blocks[i], 64 * KIB);
-	bfs_mem_unreserve(all);
+		bfs_unmap(blocks[i], 64 * KIB, &bfs_process_budget);
+	bfs_budget_give_back(&bfs_process_budget, all);
 }
 
 static void what_can_never_fit_waits_for_nobody(void **state)
@@ -405,7 +405,7 @@ static void give_idle(void *arg, uint64_t len)
 	struct idle *idle = arg;
 
 	assert_true(len > 0);
-	bfs_unmap(idle->p, idle->len);
+	bfs_unmap(idle->p, idle->len, &bfs_process_budget);
 	idle->p = NULL;
 }
 
@@ -419,13 +419,13 @@ static void memory_that_nobody_uses_is_given_to_who_waits(void **state)
 	idle.spare = (struct bfs_turn_spare){ give_idle, &idle, NULL };
 	idle.p = bfs_map(idle.len);
 	assert_non_null(idle.p);
-	bfs_turn_add_spare(&idle.spare);
+	bfs_turn_add_spare(&bfs_process_budget, &idle.spare);
 	do_work(&w, &turn);
 	assert_int_equal(w.err, BFS_OK);
 	assert_null(idle.p);
 	give_parts(&w);
 	bfs_turn_end(&turn);
-	bfs_turn_remove_spare(&idle.spare);
+	bfs_turn_remove_spare(&bfs_process_budget, &idle.spare);
 }
 
 static void failed_allocation_is_not_waited_for(void **state)
