@@ -53,13 +53,14 @@ static void wait_tail(struct remote *remote, struct tail *tail,
 	pthread_mutex_unlock(&tail->lock);
 }
 
-/* Head and tail at once. The tail may fail: it is asked for when needed. */
+/* Head and tail at once. The tail may fail, or be nothing: it is asked for when
+ * needed. */
 static void ask_ends(struct object *o, char *head, struct response *r,
 		     struct tail *tail)
 {
 	struct request want = object_request(&o->id, 0, END_LEN, head);
 	struct request end = want;
-	struct job *job;
+	struct job *job = NULL;
 
 	if (!remote_may_wait(o->id.remote)) {
 		*r = (struct response){ .outcome = REMOTE_STOPPED };
@@ -67,8 +68,9 @@ static void ask_ends(struct object *o, char *head, struct response *r,
 	}
 	end.from_end = true;
 	end.buf = tail->bytes;
-	job = transport_start(o->id.remote->transport, &end, &tail->response,
-			      tail_over, tail);
+	if (o->has_tail)
+		job = transport_start(o->id.remote->transport, &end,
+				      &tail->response, tail_over, tail);
 	if (!job)
 		tail->response.outcome = REMOTE_BUSY;
 	remote_ask(o->id.remote, &want, r);
@@ -77,10 +79,12 @@ static void ask_ends(struct object *o, char *head, struct response *r,
 }
 
 /* Where the tail begins, for the disk cache. */
-static uint64_t tail_from(uint64_t size, uint64_t head)
+static uint64_t tail_from(const struct object *o, uint64_t size, uint64_t head)
 {
 	uint64_t from = size > END_LEN ? size - END_LEN : 0;
 
+	if (!o->has_tail)
+		return size;
 	from = (from + STRIPE_CELL - 1) / STRIPE_CELL * STRIPE_CELL;
 	return from > head ? from : head;
 }
@@ -98,7 +102,7 @@ static bool recall(struct object *o, struct object_facts *ret_facts,
 	diskcache_name(disk, o->id.url, ret_facts, &o->disk);
 	size = ret_facts->size;
 	n = size < END_LEN ? size : END_LEN;
-	from = tail_from(size, n);
+	from = tail_from(o, size, n);
 	if (!o->disk.cache || !n)
 		return false;
 	/* Both, so that damage in both is met at once. */
@@ -147,7 +151,7 @@ static int open_known(struct object *o, char *head, char *tail, char *why)
 	o->id.facts = facts;
 	atomic_store(&o->id.checked_ms, remote_now_ms());
 	n = facts.size < END_LEN ? facts.size : END_LEN;
-	from = tail_from(facts.size, n);
+	from = tail_from(o, facts.size, n);
 	pieces_keep(o, 0, n, head);
 	pieces_keep(o, from, facts.size - from, tail);
 	return 0;
@@ -158,7 +162,7 @@ static void remember(struct object *o, const char *head, uint64_t head_len,
 		     const struct response *end, const char *tail)
 {
 	const struct object_facts *f = &o->id.facts;
-	uint64_t from = tail_from(f->size, head_len);
+	uint64_t from = tail_from(o, f->size, head_len);
 
 	o->disk = (struct disk_object){ 0 };
 	if (!f->size || !(*f->tag || f->modified))
@@ -234,7 +238,7 @@ static int open_ends(struct object *o, char *why)
 	return status;
 }
 
-int object_open(struct remote *remote, const char *url, bool s3,
+int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
 		struct object **ret_object, char *why)
 {
 	struct object *o = calloc(1, sizeof(*o));
@@ -246,6 +250,7 @@ int object_open(struct remote *remote, const char *url, bool s3,
 	if (o && o->id.url) {
 		o->id.remote = remote;
 		o->id.s3 = s3;
+		o->has_tail = has_tail;
 		pieces_init(o);
 		status = open_ends(o, why);
 	}

@@ -14,9 +14,10 @@
 
 struct object;
 
-/* url is copied. 0, or -errno with the reason in why (REMOTE_WHY_CAP):
+/* url is copied. has_tail: where all lies is told at the end, too, as in a
+ * frame; not in a chunk. 0, or -errno with the reason in why (REMOTE_WHY_CAP):
  * ENOENT, EACCES, EIO, ENOMEM, EINTR. */
-int object_open(struct remote *remote, const char *url, bool s3,
+int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
 		struct object **ret_object, char *why);
 /* Nobody may be reading. */
 void object_close(struct object *object);

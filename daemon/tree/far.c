@@ -292,8 +292,8 @@ int far_take(struct far *far, const char *path, struct lent **ret_lent,
 	bool single = shelf_single(far->shelf);
 	char why[REMOTE_WHY_CAP];
 	struct shelf_stat stat;
-	int status = shelf_take(far->shelf, single ? "" : path, ret_lent,
-				why);
+	int status = shelf_take(far->shelf, single ? "" : path, true,
+				ret_lent, why);
 
 	if (status) {
 		tell(path, "open of the source failed", status, why);
