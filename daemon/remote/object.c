@@ -15,6 +15,8 @@
 
 #define END_LEN (32 << 10)	/* of head and tail, each */
 #define OPEN_TRIES 3
+#define FAR_MS 8		/* an answer that takes so long is dear */
+#define BYTES_A_MS 50000	/* that come meanwhile: of one connection */
 
 /* The tail, asked for while the head is. */
 struct tail {
@@ -122,6 +124,17 @@ static bool is_same(const struct response *r, const struct object_facts *f)
 	       strcmp(r->tag, f->tag) == 0 && r->modified == f->modified;
 }
 
+/* Of the quicker of two answers: the other one may have met a bad moment. */
+static uint64_t wait_cost(const struct response *one,
+			  const struct response *other)
+{
+	uint64_t ms = one->took_ms;
+
+	if (other->outcome == REMOTE_OK && other->took_ms < ms)
+		ms = other->took_ms;
+	return ms < FAR_MS ? 0 : ms * BYTES_A_MS;
+}
+
 /* Opens what the disk cache has the ends of, by one request that says whether
  * it is still the same. 1 where it is not. */
 static int open_known(struct object *o, char *head, char *tail, char *why)
@@ -149,6 +162,7 @@ static int open_known(struct object *o, char *head, char *tail, char *why)
 		       remote_errno(&r, false);
 	}
 	o->id.facts = facts;
+	o->id.wait_cost = wait_cost(&r, &r);
 	atomic_store(&o->id.checked_ms, remote_now_ms());
 	n = facts.size < END_LEN ? facts.size : END_LEN;
 	from = tail_from(o, facts.size, n);
@@ -189,6 +203,7 @@ static bool take_ends(struct object *o, char *head,
 		return false;
 	}
 	remember(o, head, r->len, end, tail->bytes);
+	o->id.wait_cost = wait_cost(r, end);
 	pieces_keep(o, 0, r->len, head);
 	if (end->outcome == REMOTE_OK && r->len < r->total)
 		pieces_keep(o, end->off, end->len, tail->bytes);
@@ -278,6 +293,11 @@ void object_close(struct object *o)
 	pieces_release(o);
 	free(o->id.url);
 	free(o);
+}
+
+uint64_t object_wait_cost(const struct object *o)
+{
+	return o->id.wait_cost;
 }
 
 void object_get(const struct object *o, struct object_facts *ret_facts)

@@ -22,6 +22,7 @@
 #define STRIDE (1 << 20)	/* of one request of these */
 #define GAP (64 << 10)		/* what such a reader may leave out */
 #define SURE 4			/* steps in order, after which it is one */
+#define FASTER 4		/* so much further with each step then */
 #define USELESS_MS 5000
 
 struct piece {
@@ -305,18 +306,20 @@ static struct stream *stream_of(struct object *o, uint64_t off)
 	return &o->streams[0];
 }
 
-/* Notes a read, and asks ahead of who reads forwards: twice as far with each
- * step, to hide how long an answer takes. */
+/* Notes a read, and asks ahead of who reads forwards: further with each step,
+ * to hide how long an answer takes. */
 static void follow(struct object *o, uint64_t off, uint64_t len)
 {
 	struct stream *s = stream_of(o, off);
 	uint64_t window, from, to;
+	unsigned further;
 
 	s->end = off + len;
 	if (++s->steps < SURE)
 		return;
-	window = s->steps - SURE < 7 ?
-		 (uint64_t)STRIDE / 4 << (s->steps - SURE) : WINDOW;
+	further = s->steps - SURE;
+	for (window = STRIDE; window < WINDOW && further > 0; further--)
+		window *= FASTER;
 	from = round_up(o, s->asked > s->end ? s->asked : s->end);
 	to = s->end + window < o->id.facts.size ? s->end + window :
 					       o->id.facts.size;
@@ -343,12 +346,13 @@ void pieces_want(struct object *o, const struct extent *extents, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t off = extents[i].off, len = extents[i].len;
 
-		/* What is one request is asked for by who reads it. */
-		if (n == 1 && len <= MOST)
+		/* What is one request is asked for by who reads it, unless it
+		 * is more than that. */
+		if (n == 1 && len <= MOST && !o->id.wait_cost)
 			break;
 		if (off > o->id.facts.size || len > o->id.facts.size - off)
 			continue;
-		if (o->disk.cache) {
+		if (o->disk.cache || (o->id.wait_cost && len <= STRIDE)) {
 			if (!ask_lacking(o, round_down(o, off),
 					 round_up(o, off + len)))
 				break;

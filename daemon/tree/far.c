@@ -281,6 +281,7 @@ struct bloscfs_source far_source(struct lent *lent, uint64_t identity[2])
 	return (struct bloscfs_source){
 		.size = sizeof(struct bloscfs_source), .length = stat.size,
 		.identity = identity, .identity_len = 2 * sizeof(*identity),
+		.wait_cost = object_wait_cost(shelf_object(lent)),
 		.read = read_object, .will_need = want_object,
 		.close = close_object, .arg = lent,
 	};
