@@ -307,8 +307,8 @@ static struct stream *stream_of(struct object *o, uint64_t off)
 }
 
 /* Notes a read, and asks ahead of who reads forwards: further with each step,
- * to hide how long an answer takes. */
-static void follow(struct object *o, uint64_t off, uint64_t len)
+ * to hide how long an answer takes. How far that went; 0 for others. */
+static uint64_t follow(struct object *o, uint64_t off, uint64_t len)
 {
 	struct stream *s = stream_of(o, off);
 	uint64_t window, from, to;
@@ -316,7 +316,7 @@ static void follow(struct object *o, uint64_t off, uint64_t len)
 
 	s->end = off + len;
 	if (++s->steps < SURE)
-		return;
+		return 0;
 	further = s->steps - SURE;
 	for (window = STRIDE; window < WINDOW && further > 0; further--)
 		window *= FASTER;
@@ -329,15 +329,16 @@ static void follow(struct object *o, uint64_t off, uint64_t len)
 	if (to < o->id.facts.size)
 		to = round_down(o, to);
 	if (from >= to)
-		return;
+		return s->asked;
 	s->asked = to;
 	if (ask_lacking(o, from, to))
-		return;
+		return to;
 	/* Another stream may have come before it. */
 	for (size_t i = 0; i < N_STREAMS; i++) {
 		if (o->streams[i].asked == to)
 			o->streams[i].asked = from;
 	}
+	return from;
 }
 
 void pieces_want(struct object *o, const struct extent *extents, size_t n)
@@ -483,7 +484,7 @@ static int load(struct object *o, uint64_t off, uint64_t len, char *why)
 int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		char *why)
 {
-	uint64_t end = off + len, part;
+	uint64_t end = off + len, part, asked;
 	char *to = buf;
 	int status = 0;
 
@@ -493,7 +494,7 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		return -ESTALE;
 	}
 	pthread_mutex_lock(&o->lock);
-	follow(o, off, len);
+	asked = follow(o, off, len);
 	while (!status && off < end) {
 		struct piece *p = find(o, off, end);
 		uint64_t from = round_down(o, off), want = end - from;
@@ -504,6 +505,10 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 			off += part;
 			continue;
 		}
+		/* What was asked for ahead and did not come is asked for in
+		 * pieces as large: one refusal does not make many requests. */
+		if (off < asked && want < STRIDE)
+			want = asked - from < STRIDE ? asked - from : STRIDE;
 		/* A little more than is asked for costs nothing. */
 		if (want < LEAST)
 			want = LEAST;

@@ -147,6 +147,20 @@ def who_begins_at_the_beginning_soon_has_it_all_under_way(work):
             assert server.beside.count(0) <= 3, server.beside
 
 
+def what_was_refused_ahead_is_asked_for_in_large_parts(work):
+    frame, truth = made(work, mib=12)
+    with Server() as server:
+        server.latency = 0.05
+        url = server.put_file("/f.b2frame", frame)
+        with Mount(work, url) as mount:
+            server.log.clear()
+            server.faults = [None, None] + [503] * 10
+            equal(read(mount.path("data.bin")) == truth, True, "the bytes")
+            good = [row for row in server.log if row[2] == 206]
+            equal(len(server.log) - len(good), 10, "refusals")
+            assert len(good) <= 20, good
+
+
 def a_server_that_fails_for_a_moment_is_asked_again(work):
     frame, truth = made(work, mib=1)
     with Server() as server:
@@ -456,6 +470,7 @@ if __name__ == "__main__":
         who_reads_forwards_is_read_ahead_for,
         a_read_waits_once_where_waiting_is_dear,
         who_begins_at_the_beginning_soon_has_it_all_under_way,
+        what_was_refused_ahead_is_asked_for_in_large_parts,
         a_server_that_fails_for_a_moment_is_asked_again,
         a_server_that_lies_gives_an_error_and_no_bytes,
         refusals_at_the_mount_name_their_reason,
