@@ -307,8 +307,8 @@ static struct stream *stream_of(struct object *o, uint64_t off)
 }
 
 /* Notes a read, and asks ahead of who reads forwards: further with each step,
- * to hide how long an answer takes. How far that went; 0 for others. */
-static uint64_t follow(struct object *o, uint64_t off, uint64_t len)
+ * to hide how long an answer takes. */
+static void follow(struct object *o, uint64_t off, uint64_t len)
 {
 	struct stream *s = stream_of(o, off);
 	uint64_t window, from, to;
@@ -316,7 +316,7 @@ static uint64_t follow(struct object *o, uint64_t off, uint64_t len)
 
 	s->end = off + len;
 	if (++s->steps < SURE)
-		return 0;
+		return;
 	further = s->steps - SURE;
 	for (window = STRIDE; window < WINDOW && further > 0; further--)
 		window *= FASTER;
@@ -329,16 +329,30 @@ static uint64_t follow(struct object *o, uint64_t off, uint64_t len)
 	if (to < o->id.facts.size)
 		to = round_down(o, to);
 	if (from >= to)
-		return s->asked;
+		return;
 	s->asked = to;
 	if (ask_lacking(o, from, to))
-		return to;
+		return;
 	/* Another stream may have come before it. */
 	for (size_t i = 0; i < N_STREAMS; i++) {
 		if (o->streams[i].asked == to)
 			o->streams[i].asked = from;
 	}
-	return from;
+}
+
+/* How far it was asked for ahead, where somebody reads forwards; else 0. */
+static uint64_t asked_from(const struct object *o, uint64_t off)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < N_STREAMS; i++) {
+		const struct stream *s = &o->streams[i];
+
+		if (s->steps >= SURE && s->asked > off && s->asked > most &&
+		    s->asked - off <= WINDOW)
+			most = s->asked;
+	}
+	return most;
 }
 
 void pieces_want(struct object *o, const struct extent *extents, size_t n)
@@ -494,7 +508,8 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		return -ESTALE;
 	}
 	pthread_mutex_lock(&o->lock);
-	asked = follow(o, off, len);
+	follow(o, off, len);
+	asked = asked_from(o, off);
 	while (!status && off < end) {
 		struct piece *p = find(o, off, end);
 		uint64_t from = round_down(o, off), want = end - from;
