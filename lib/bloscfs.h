@@ -275,6 +275,11 @@ struct bloscfs_source {
 	/* Nothing is called any more. Once, when the file is closed; not where
 	 * opening failed. May be NULL. */
 	void (*close)(void *arg);
+	/* How many bytes could come while one more read is waited for; 0: few.
+	 * Where these are many, will_need tells what a read is likely to ask
+	 * for beside what it will: of a chunk that was never read where its
+	 * blocks may lie, and what follows the beginning of all. */
+	uint64_t wait_cost;
 };
 
 /* bloscfs_probe and bloscfs_open of such a source, which is copied. */

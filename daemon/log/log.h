@@ -36,8 +36,8 @@ const char *log_level_name(enum log_level level);
 void log_set_level(enum log_level level);
 /* path is for LOG_TO_FILE, which is appended to. 0 or -errno. */
 int log_open(enum log_target target, const char *path);
-/* Hands each line to a function, which says whether it took it; it is not called
- * twice at once, and logs nothing itself. */
+/* Hands each line to a function, which says whether it took it; it is not
+ * called twice at once, and logs nothing itself. */
 void log_open_other(bool (*take)(enum log_level level, const char *text));
 enum log_target log_where(void);
 /* That lines are lost is told on stderr by another process that writes most of

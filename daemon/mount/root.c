@@ -44,7 +44,8 @@ static enum exit_code open_single(struct daemon *daemon, const char *source)
 			    bloscfs_err_name(why.err),
 			    (unsigned long long)why.off);
 	look_tell_status(*path ? path : ".", opened.file);
-	if (tree_init(&daemon->tree, NODE_CONTAINER, &opened.st, daemon->max_idle)) {
+	if (tree_init(&daemon->tree, NODE_CONTAINER, &opened.st,
+		      daemon->max_idle)) {
 		bloscfs_close(opened.file);
 		return say_failed(EXIT_FAILED, "no memory to start; free some");
 	}
@@ -110,8 +111,8 @@ static enum exit_code open_what_it_is(struct daemon *daemon)
 			heed_store(daemon, source);
 	}
 	if (status)
-		return say_failed(EXIT_SOURCE, "cannot look into '%s': %s; give "
-			    "another", source, strerror(-status));
+		return say_failed(EXIT_SOURCE, "cannot look into '%s': %s; "
+				  "give another", source, strerror(-status));
 	return kind == SRC_CONTAINER ? open_single(daemon, source) :
 				       open_tree(daemon, &st);
 }

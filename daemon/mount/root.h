@@ -8,8 +8,8 @@
 #include "check/info.h"
 #include "daemon.h"
 
-/* Looks into SOURCE, which is open, and makes the tree. What is wrong is said on
- * stderr. */
+/* Looks into SOURCE, which is open, and makes the tree. What is wrong is said
+ * on stderr. */
 enum exit_code root_open(struct daemon *daemon);
 /* Frees the daemon's parts, as far as they are there, and closes the log. */
 void root_release(struct daemon *daemon);

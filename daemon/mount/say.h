@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * say.h - the one sentence on stderr of a mount that cannot be made, and silence
- * from the one that was.
+ * say.h - the one sentence on stderr of a mount that cannot be made, and
+ * silence from the one that was.
  */
 #ifndef BFS_DAEMON_MOUNT_SAY_H
 #define BFS_DAEMON_MOUNT_SAY_H

@@ -4,8 +4,8 @@
  *
  * The main thread listens to the keeper and waits; each worker takes requests
  * from the kernel and answers them. To end, the keeper takes the mount away and
- * the workers see the device close when the last user is gone. Where it does not
- * wait for that, what is being decoded is cancelled, too.
+ * the workers see the device close when the last user is gone. Where it does
+ * not wait for that, what is being decoded is cancelled, too.
  */
 #include "mount/serve.h"
 

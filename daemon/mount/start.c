@@ -121,8 +121,8 @@ static enum exit_code open_source(struct daemon *daemon, const char *source)
 		return say_failed(EXIT_SOURCE, "'%s' does not exist; give a "
 			    "directory or a container file", source);
 	if (status == -ENOTSUP)
-		return say_failed(EXIT_SOURCE, "'%s' is neither a directory nor a "
-			    "regular file; give one of these", source);
+		return say_failed(EXIT_SOURCE, "'%s' is neither a directory "
+				  "nor a regular file; give one of these", source);
 	if (status)
 		return say_failed(EXIT_SOURCE, "cannot open '%s': %s; give a "
 			    "directory or a container file that you may read",
@@ -326,8 +326,8 @@ static enum exit_code await_child(pid_t pid, int fd, const char *mountpoint)
 		return say_failed(EXIT_FAILED, "%s", word);
 	if (stat(mountpoint, &st) == 0)
 		return EXIT_OK;
-	say_failed(EXIT_FAILED, "the mount on '%s' does not answer: %s; see the "
-	     "log", mountpoint, strerror(errno));
+	say_failed(EXIT_FAILED, "the mount on '%s' does not answer: %s; see "
+		   "the log", mountpoint, strerror(errno));
 	kill(pid, SIGTERM);
 	waitpid(pid, NULL, 0);
 	return EXIT_FAILED;
@@ -340,8 +340,8 @@ static enum exit_code run_background(struct daemon *daemon)
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return say_failed(EXIT_FAILED, "cannot make a pipe: %s; close some "
-			    "files", strerror(errno));
+		return say_failed(EXIT_FAILED, "cannot make a pipe: %s; close "
+				  "some files", strerror(errno));
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {

@@ -82,7 +82,8 @@ static pid_t keeper_of(const char *pid)
 	text[len > 0 ? len : 0] = '\0';
 	/* "pid (name) state parent ..." */
 	rest = strrchr(text, ')');
-	if (!strstr(text, "(" UNMOUNT_SERVER_NAME ")") || !rest || strlen(rest) < 4)
+	if (!strstr(text, "(" UNMOUNT_SERVER_NAME ")") || !rest ||
+	    strlen(rest) < 4)
 		return atoi(pid);
 	keeper = strtol(rest + 4, NULL, 10);
 	return keeper > 1 ? (pid_t)keeper : atoi(pid);

@@ -44,6 +44,8 @@ struct identity {
 	char *url;
 	bool s3;
 	struct object_facts facts;	/* as it was opened */
+	uint64_t wait_cost;		/* bytes that could come while a request
+					 * is waited for; 0: few */
 	_Atomic int64_t stale_ms;	/* when it was another last; 0: never */
 	atomic_bool gone;		/* ... or was not there */
 	_Atomic int64_t checked_ms;	/* when it was still the same */

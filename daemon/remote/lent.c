@@ -132,7 +132,7 @@ static void keep(struct shelf *shelf, struct lent *lent)
 	shelf_give(idle);
 }
 
-static int open_at(struct shelf *shelf, const char *path,
+static int open_at(struct shelf *shelf, const char *path, bool has_tail,
 		   struct lent *lent, char *why)
 {
 	struct url url = { 0 };
@@ -143,16 +143,17 @@ static int open_at(struct shelf *shelf, const char *path,
 		return -ENOMEM;
 	if (shelf_is_single(shelf))
 		return object_open(&shelf->remote, shelf->url.http,
-				   shelf->url.s3, &lent->object, why);
+				   shelf->url.s3, has_tail, &lent->object,
+				   why);
 	status = list_address(shelf, path, &url);
 	if (!status)
 		status = object_open(&shelf->remote, url.http, url.s3,
-				     &lent->object, why);
+				     has_tail, &lent->object, why);
 	url_release(&url);
 	return status;
 }
 
-int shelf_take(struct shelf *shelf, const char *path,
+int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
 	       struct lent **ret_lent, char *why)
 {
 	struct lent *lent = lent_find(shelf, path);
@@ -164,7 +165,7 @@ int shelf_take(struct shelf *shelf, const char *path,
 		return 0;
 	}
 	lent = calloc(1, sizeof(*lent));
-	status = lent ? open_at(shelf, path, lent, why) : -ENOMEM;
+	status = lent ? open_at(shelf, path, has_tail, lent, why) : -ENOMEM;
 	if (status) {
 		if (lent)
 			free(lent->path);

@@ -15,6 +15,8 @@
 
 #define END_LEN (32 << 10)	/* of head and tail, each */
 #define OPEN_TRIES 3
+#define FAR_MS 8		/* an answer that takes so long is dear */
+#define BYTES_A_MS 50000	/* that come meanwhile: of one connection */
 
 /* The tail, asked for while the head is. */
 struct tail {
@@ -53,13 +55,14 @@ static void wait_tail(struct remote *remote, struct tail *tail,
 	pthread_mutex_unlock(&tail->lock);
 }
 
-/* Head and tail at once. The tail may fail: it is asked for when needed. */
+/* Head and tail at once. The tail may fail, or be nothing: it is asked for when
+ * needed. */
 static void ask_ends(struct object *o, char *head, struct response *r,
 		     struct tail *tail)
 {
 	struct request want = object_request(&o->id, 0, END_LEN, head);
 	struct request end = want;
-	struct job *job;
+	struct job *job = NULL;
 
 	if (!remote_may_wait(o->id.remote)) {
 		*r = (struct response){ .outcome = REMOTE_STOPPED };
@@ -67,8 +70,9 @@ static void ask_ends(struct object *o, char *head, struct response *r,
 	}
 	end.from_end = true;
 	end.buf = tail->bytes;
-	job = transport_start(o->id.remote->transport, &end, &tail->response,
-			      tail_over, tail);
+	if (o->has_tail)
+		job = transport_start(o->id.remote->transport, &end,
+				      &tail->response, tail_over, tail);
 	if (!job)
 		tail->response.outcome = REMOTE_BUSY;
 	remote_ask(o->id.remote, &want, r);
@@ -77,10 +81,12 @@ static void ask_ends(struct object *o, char *head, struct response *r,
 }
 
 /* Where the tail begins, for the disk cache. */
-static uint64_t tail_from(uint64_t size, uint64_t head)
+static uint64_t tail_from(const struct object *o, uint64_t size, uint64_t head)
 {
 	uint64_t from = size > END_LEN ? size - END_LEN : 0;
 
+	if (!o->has_tail)
+		return size;
 	from = (from + STRIPE_CELL - 1) / STRIPE_CELL * STRIPE_CELL;
 	return from > head ? from : head;
 }
@@ -98,7 +104,7 @@ static bool recall(struct object *o, struct object_facts *ret_facts,
 	diskcache_name(disk, o->id.url, ret_facts, &o->disk);
 	size = ret_facts->size;
 	n = size < END_LEN ? size : END_LEN;
-	from = tail_from(size, n);
+	from = tail_from(o, size, n);
 	if (!o->disk.cache || !n)
 		return false;
 	/* Both, so that damage in both is met at once. */
@@ -147,7 +153,7 @@ static int open_known(struct object *o, char *head, char *tail, char *why)
 	o->id.facts = facts;
 	atomic_store(&o->id.checked_ms, remote_now_ms());
 	n = facts.size < END_LEN ? facts.size : END_LEN;
-	from = tail_from(facts.size, n);
+	from = tail_from(o, facts.size, n);
 	pieces_keep(o, 0, n, head);
 	pieces_keep(o, from, facts.size - from, tail);
 	return 0;
@@ -158,7 +164,7 @@ static void remember(struct object *o, const char *head, uint64_t head_len,
 		     const struct response *end, const char *tail)
 {
 	const struct object_facts *f = &o->id.facts;
-	uint64_t from = tail_from(f->size, head_len);
+	uint64_t from = tail_from(o, f->size, head_len);
 
 	o->disk = (struct disk_object){ 0 };
 	if (!f->size || !(*f->tag || f->modified))
@@ -169,6 +175,19 @@ static void remember(struct object *o, const char *head, uint64_t head_len,
 	if (end->outcome == REMOTE_OK && from < f->size && from >= end->off)
 		diskcache_keep(&o->disk, from, f->size - from,
 			       tail + (from - end->off));
+}
+
+/* Of the quicker of two answers: the other one may have met a bad moment. What
+ * was opened by the disk cache says nothing: its headers are there, so that
+ * nobody has to guess. */
+static uint64_t wait_cost(const struct response *one,
+			  const struct response *other)
+{
+	uint64_t ms = one->took_ms;
+
+	if (other->outcome == REMOTE_OK && other->took_ms < ms)
+		ms = other->took_ms;
+	return ms < FAR_MS ? 0 : ms * BYTES_A_MS;
 }
 
 /* Takes what came; false where the two are of different objects. */
@@ -185,6 +204,7 @@ static bool take_ends(struct object *o, char *head,
 		return false;
 	}
 	remember(o, head, r->len, end, tail->bytes);
+	o->id.wait_cost = wait_cost(r, end);
 	pieces_keep(o, 0, r->len, head);
 	if (end->outcome == REMOTE_OK && r->len < r->total)
 		pieces_keep(o, end->off, end->len, tail->bytes);
@@ -234,7 +254,7 @@ static int open_ends(struct object *o, char *why)
 	return status;
 }
 
-int object_open(struct remote *remote, const char *url, bool s3,
+int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
 		struct object **ret_object, char *why)
 {
 	struct object *o = calloc(1, sizeof(*o));
@@ -246,6 +266,7 @@ int object_open(struct remote *remote, const char *url, bool s3,
 	if (o && o->id.url) {
 		o->id.remote = remote;
 		o->id.s3 = s3;
+		o->has_tail = has_tail;
 		pieces_init(o);
 		status = open_ends(o, why);
 	}
@@ -273,6 +294,11 @@ void object_close(struct object *o)
 	pieces_release(o);
 	free(o->id.url);
 	free(o);
+}
+
+uint64_t object_wait_cost(const struct object *o)
+{
+	return o->id.wait_cost;
 }
 
 void object_get(const struct object *o, struct object_facts *ret_facts)

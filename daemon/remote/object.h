@@ -14,12 +14,15 @@
 
 struct object;
 
-/* url is copied. 0, or -errno with the reason in why (REMOTE_WHY_CAP):
+/* url is copied. has_tail: where all lies is told at the end, too, as in a
+ * frame; not in a chunk. 0, or -errno with the reason in why (REMOTE_WHY_CAP):
  * ENOENT, EACCES, EIO, ENOMEM, EINTR. */
-int object_open(struct remote *remote, const char *url, bool s3,
+int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
 		struct object **ret_object, char *why);
 /* Nobody may be reading. */
 void object_close(struct object *object);
+/* As in struct bloscfs_source. */
+uint64_t object_wait_cost(const struct object *object);
 void object_get(const struct object *object, struct object_facts *ret_facts);
 
 /* All len bytes at off, which lie within the size; or -errno: ESTALE where

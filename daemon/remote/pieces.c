@@ -22,6 +22,7 @@
 #define STRIDE (1 << 20)	/* of one request of these */
 #define GAP (64 << 10)		/* what such a reader may leave out */
 #define SURE 4			/* steps in order, after which it is one */
+#define FASTER 4		/* so much further with each step then */
 #define USELESS_MS 5000
 
 struct piece {
@@ -305,18 +306,20 @@ static struct stream *stream_of(struct object *o, uint64_t off)
 	return &o->streams[0];
 }
 
-/* Notes a read, and asks ahead of who reads forwards: twice as far with each
- * step, to hide how long an answer takes. */
+/* Notes a read, and asks ahead of who reads forwards: further with each step,
+ * to hide how long an answer takes. */
 static void follow(struct object *o, uint64_t off, uint64_t len)
 {
 	struct stream *s = stream_of(o, off);
 	uint64_t window, from, to;
+	unsigned further;
 
 	s->end = off + len;
 	if (++s->steps < SURE)
 		return;
-	window = s->steps - SURE < 7 ?
-		 (uint64_t)STRIDE / 4 << (s->steps - SURE) : WINDOW;
+	further = s->steps - SURE;
+	for (window = STRIDE; window < WINDOW && further > 0; further--)
+		window *= FASTER;
 	from = round_up(o, s->asked > s->end ? s->asked : s->end);
 	to = s->end + window < o->id.facts.size ? s->end + window :
 					       o->id.facts.size;
@@ -337,18 +340,34 @@ static void follow(struct object *o, uint64_t off, uint64_t len)
 	}
 }
 
+/* How far it was asked for ahead, where somebody reads forwards; else 0. */
+static uint64_t asked_from(const struct object *o, uint64_t off)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < N_STREAMS; i++) {
+		const struct stream *s = &o->streams[i];
+
+		if (s->steps >= SURE && s->asked > off && s->asked > most &&
+		    s->asked - off <= WINDOW)
+			most = s->asked;
+	}
+	return most;
+}
+
 void pieces_want(struct object *o, const struct extent *extents, size_t n)
 {
 	pthread_mutex_lock(&o->lock);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t off = extents[i].off, len = extents[i].len;
 
-		/* What is one request is asked for by who reads it. */
-		if (n == 1 && len <= MOST)
+		/* What is one request is asked for by who reads it, unless it
+		 * is more than that. */
+		if (n == 1 && len <= MOST && !o->id.wait_cost)
 			break;
 		if (off > o->id.facts.size || len > o->id.facts.size - off)
 			continue;
-		if (o->disk.cache) {
+		if (o->disk.cache || (o->id.wait_cost && len <= STRIDE)) {
 			if (!ask_lacking(o, round_down(o, off),
 					 round_up(o, off + len)))
 				break;
@@ -479,7 +498,7 @@ static int load(struct object *o, uint64_t off, uint64_t len, char *why)
 int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		char *why)
 {
-	uint64_t end = off + len, part;
+	uint64_t end = off + len, part, asked;
 	char *to = buf;
 	int status = 0;
 
@@ -490,6 +509,7 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 	}
 	pthread_mutex_lock(&o->lock);
 	follow(o, off, len);
+	asked = asked_from(o, off);
 	while (!status && off < end) {
 		struct piece *p = find(o, off, end);
 		uint64_t from = round_down(o, off), want = end - from;
@@ -500,6 +520,10 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 			off += part;
 			continue;
 		}
+		/* What was asked for ahead and did not come is asked for in
+		 * pieces as large: one refusal does not make many requests. */
+		if (off < asked && want < STRIDE)
+			want = asked - from < STRIDE ? asked - from : STRIDE;
 		/* A little more than is asked for costs nothing. */
 		if (want < LEAST)
 			want = LEAST;

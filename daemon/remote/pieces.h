@@ -23,6 +23,7 @@ struct stream {
 struct object {
 	struct identity id;
 	struct disk_object disk;
+	bool has_tail;			/* that is worth asking for */
 
 	pthread_mutex_t lock;		/* guards the pieces */
 	pthread_cond_t arrived;		/* of any piece */

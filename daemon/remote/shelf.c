@@ -123,7 +123,7 @@ int shelf_probe(struct shelf *shelf, char *why)
 	if (shelf->has_catalog)
 		return 0;
 	if (shelf_is_single(shelf)) {
-		status = shelf_take(shelf, "", &lent, why);
+		status = shelf_take(shelf, "", true, &lent, why);
 		if (!status)
 			shelf_give(lent);
 		return status;
@@ -197,7 +197,7 @@ int shelf_look(struct shelf *shelf, const char *path,
 	}
 	/* Only the object itself tells. */
 	if (!lent) {
-		status = shelf_take(shelf, path, &lent, why);
+		status = shelf_take(shelf, path, true, &lent, why);
 		if (status)
 			return status;
 	}

@@ -71,8 +71,9 @@ int shelf_known(struct shelf *shelf, const char *path,
 int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	       char *name, struct shelf_stat *ret_stat, char *why);
 
-/* The object at a path as it is now, to be given back. */
-int shelf_take(struct shelf *shelf, const char *path,
+/* The object at a path as it is now, to be given back. has_tail as for
+ * object_open, of what was not opened yet. */
+int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
 	       struct lent **ret_lent, char *why);
 void shelf_give(struct lent *lent);
 struct object *shelf_object(const struct lent *lent);

@@ -40,7 +40,8 @@ static const char *const always[] = {
 	"fstatat64", "statx", "statfs", "statfs64", "fstatfs", "fstatfs64",
 	"access", "faccessat", "faccessat2", "readlink", "readlinkat",
 	"getdents64", "getdents", "getxattr", "lgetxattr", "fgetxattr",
-	"listxattr", "llistxattr", "flistxattr", "fadvise64", "fadvise64_64", "readahead",
+	"listxattr", "llistxattr", "flistxattr", "fadvise64",
+	"fadvise64_64", "readahead",
 	"name_to_handle_at", "getcwd", "fsync",
 	/* Between threads, and with the keeper. */
 	"pipe", "pipe2", "eventfd2", "poll", "ppoll", "ppoll_time64",
@@ -53,7 +54,8 @@ static const char *const always[] = {
 	/* Threads, time, signals. */
 	"futex", "futex_time64", "set_robust_list", "get_robust_list",
 	"rseq", "set_tid_address", "sched_yield", "sched_getaffinity",
-	"sched_setaffinity", "sched_getparam", "sched_getscheduler", "sched_setscheduler",
+	"sched_setaffinity", "sched_getparam", "sched_getscheduler",
+	"sched_setscheduler",
 	"sched_get_priority_max", "sched_get_priority_min", "getcpu",
 	"setpriority", "getpriority", "clock_gettime", "clock_gettime64",
 	"clock_getres", "clock_nanosleep", "clock_nanosleep_time64",
@@ -211,7 +213,7 @@ int calls_close(const struct sandbox_terms *terms)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_TRAP);
 	int status = filter ? catch_breach(terms) : -ENOMEM;
 
-	/* A tree of comparisons, not a list; older libraries have lists only. */
+	/* A tree of comparisons; older libraries make lists. */
 	if (filter)
 		(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (!status)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * layers.h - what sandbox.c puts together; for the files of this folder alone.
- * Each is one step that cannot be undone. 0 or -errno; -ENOSYS where the kernel,
- * or -EOPNOTSUPP where this build, does not have it.
+ * Each is one step that cannot be undone. 0 or -errno; -ENOSYS where the
+ * kernel, or -EOPNOTSUPP where this build, does not have it.
  */
 #ifndef BFS_DAEMON_SANDBOX_LAYERS_H
 #define BFS_DAEMON_SANDBOX_LAYERS_H

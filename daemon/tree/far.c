@@ -281,6 +281,7 @@ struct bloscfs_source far_source(struct lent *lent, uint64_t identity[2])
 	return (struct bloscfs_source){
 		.size = sizeof(struct bloscfs_source), .length = stat.size,
 		.identity = identity, .identity_len = 2 * sizeof(*identity),
+		.wait_cost = object_wait_cost(shelf_object(lent)),
 		.read = read_object, .will_need = want_object,
 		.close = close_object, .arg = lent,
 	};
@@ -292,8 +293,8 @@ int far_take(struct far *far, const char *path, struct lent **ret_lent,
 	bool single = shelf_single(far->shelf);
 	char why[REMOTE_WHY_CAP];
 	struct shelf_stat stat;
-	int status = shelf_take(far->shelf, single ? "" : path, ret_lent,
-				why);
+	int status = shelf_take(far->shelf, single ? "" : path, true,
+				ret_lent, why);
 
 	if (status) {
 		tell(path, "open of the source failed", status, why);

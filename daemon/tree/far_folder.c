@@ -117,6 +117,17 @@ static enum bloscfs_err find_part(void *arg, const char *path,
 	return BLOSCFS_OK;
 }
 
+/* Only what tells of the others has a tail. */
+static bool is_index(const char *path)
+{
+	const char *name;
+
+	for (uint32_t i = 0; (name = bloscfs_dir_index(i)); i++)
+		if (strcmp(path, name) == 0)
+			return true;
+	return false;
+}
+
 static enum bloscfs_err open_part(void *arg, const char *path,
 				  struct bloscfs_source *ret_source,
 				  struct bloscfs_diag *why)
@@ -133,7 +144,8 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 	if (whole && shelf_known(folder->far->shelf, whole, &stat) == -ENOENT)
 		status = -ENOENT;
 	else if (whole)
-		status = shelf_take(folder->far->shelf, whole, &lent, text);
+		status = shelf_take(folder->far->shelf, whole, is_index(path),
+				    &lent, text);
 	if (!status) {
 		shelf_stat_of(lent, &stat);
 		identity[0] = far_number(whole, stat.identity);

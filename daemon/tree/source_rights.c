@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -31,6 +32,9 @@
 #define MAX_WORK (UINT64_C(1) << 19)
 /* Looking at parts takes at most one part of the time in so many. */
 #define PARTS_SHARE 50
+
+/* FUSE_SUPER_MAGIC of the kernel, which tells it to no program. */
+#define FUSE_MAGIC 0x65735546
 
 /* Linux 6.13; the same number for these machines. */
 #if !defined(SYS_getxattrat) && (defined(__x86_64__) || defined(__aarch64__))
@@ -140,12 +144,22 @@ static int add_list(struct rights *rights, const void *list, ssize_t len)
 	return 0;
 }
 
+/* Some filesystems of FUSE (rclone's) have no attributes and say EIO to each
+ * that is asked for: no more can be known there, ever. */
+static ssize_t never_told(int fd, ssize_t len)
+{
+	struct statfs fs;
+
+	return len == -EIO && !fstatfs(fd, &fs) && fs.f_type == FUSE_MAGIC ?
+		       -EACCES : len;
+}
+
 static int add_list_at(struct rights *rights, int dir_fd, const char *file)
 {
 	char list[RIGHTS_XATTR_MAX];
+	ssize_t len = get_at(dir_fd, file, RIGHTS_ACCESS, list, sizeof(list));
 
-	return add_list(rights, list, get_at(dir_fd, file, RIGHTS_ACCESS,
-					     list, sizeof(list)));
+	return add_list(rights, list, never_told(dir_fd, len));
 }
 
 static struct rights rights_of(const struct stat *st)
@@ -159,7 +173,7 @@ static int add_list_fd(struct rights *rights, int fd)
 	char list[RIGHTS_XATTR_MAX];
 	ssize_t len = fgetxattr(fd, RIGHTS_ACCESS, list, sizeof(list));
 
-	return add_list(rights, list, len < 0 ? -errno : len);
+	return add_list(rights, list, len < 0 ? never_told(fd, -errno) : len);
 }
 
 int src_rights_fd(int fd, struct rights *ret_rights)

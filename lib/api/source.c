@@ -104,6 +104,7 @@ static enum bfs_err make_source(const struct bloscfs_source *given,
 	how.identity_len = o->how.identity_len;
 	how.check = o->how.check ? check_outside : NULL;
 	how.will_read = o->how.will_need ? tell_outside : NULL;
+	how.wait_cost = o->how.wait_cost;
 	o->how.identity = NULL;
 	err = bfs_source_callback(&how, ret_source, diag);
 	if (err == BFS_OK)

@@ -6,6 +6,7 @@
  * A linear stream is chunk after chunk, block after block; the array in C
  * order is gathered piece by piece (array/gather.c).
  */
+#include "array/guess.h"
 #include "array/priv.h"
 
 #include "base/assert.h"
@@ -350,14 +351,6 @@ static enum bfs_err gather_piece(struct bfs_array *a,
 	return BFS_OK;
 }
 
-/* Whether joining the chunks gives the array in C order: it has one dimension,
- * or its chunks and blocks are whole rows, and no chunk is padded. */
-static bool is_in_order(const struct bfs_array *a)
-{
-	return a->nd.n == 1 && !a->plain && a->nd.chunk[0] == a->nd.chunk_len &&
-	       (uint64_t)a->container->chunksize == a->nd.chunk_len;
-}
-
 static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,
 			      uint64_t off, void *buf, size_t len,
 			      struct bfs_pieces *pieces, struct bfs_diag *diag)
@@ -367,7 +360,7 @@ static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,
 		return gather_piece(a, s, off, buf, len, pieces, diag);
 	switch (s->kind) {
 	case BFS_STREAM_DATA:
-		if (!a->has_nd || is_in_order(a))
+		if (bfs_array_in_order(a))
 			return pin_joined(a, off, buf, len, pieces, diag);
 		break;
 	case BFS_STREAM_JOINED:

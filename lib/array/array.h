@@ -105,8 +105,7 @@ struct bfs_array {
 	struct bfs_engine *engine;
 	struct bfs_container *container; /* owned */
 	uint64_t gen;			/* unique to this opening */
-	struct bfs_kin *kin;		/* shared with openings that it
-					 * continues or that continue it */
+	struct bfs_kin *kin;		/* with openings before and after */
 	uint64_t kin_gen;		/* the first generation of the kin */
 	uint64_t n_before;		/* chunks of the one it continues */
 	bool digested;			/* digest is that of the whole index */
@@ -115,6 +114,7 @@ struct bfs_array {
 	bool has_nd;			/* an array with sound geometry */
 	bool plain;			/* chunks are in C order themselves */
 	struct bfs_nd nd;
+	_Atomic uint32_t seen_block;	/* of the last plan; 0: none yet */
 	struct bfs_ahead ahead;
 };
 

@@ -250,6 +250,10 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 	BFS_TRY(note_plan(a, id, &plan, diag));
 	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
 				  memory_order_relaxed);
+	if (!(id & (BFS_VLMETA_ID | BFS_META_ID)))
+		atomic_store_explicit(&a->seen_block,
+				      plan.chunk->head.blocksize,
+				      memory_order_relaxed);
 	bfs_plans_put(a->engine, owner, id, &plan);
 	*ret_plan = plan;
 	return BFS_OK;

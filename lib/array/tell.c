@@ -4,6 +4,7 @@
  * so that it can merge ranges and have several in flight: first the headers
  * of chunks whose plans are not known, then the blocks that the cache lacks.
  */
+#include "array/guess.h"
 #include "array/priv.h"
 
 #include "base/bytes.h"
@@ -12,6 +13,11 @@
 /* Told at once; and the most blocks that one read looks at. */
 #define MAX_RANGES 256
 #define MAX_BLOCKS 4096
+/* A read that may well be the first of many, and what these get at once. */
+#define LONG_READ (UINT64_C(64) << 10)
+#define BEGINNING (UINT64_C(512) << 10)
+/* In one read: with many chunks one wait more is little. */
+#define MAX_GUESSES 8
 
 /* A range being told. */
 struct telling {
@@ -20,6 +26,7 @@ struct telling {
 	size_t n_ranges;
 	struct bfs_range ranges[MAX_RANGES];
 	uint64_t n_blocks;		/* looked at */
+	unsigned n_guesses;
 	bool over;			/* of no use any more */
 	bool has_chunk;
 	uint64_t chunk;			/* the last one visited */
@@ -53,13 +60,25 @@ static uint64_t head_len(const struct bfs_container *f)
 	return bfs_max(BFS_CHUNK_FIRST_READ, BFS_CHUNK_HEADER + 4 * n);
 }
 
+/* Where a wait is dear, blocks are asked for together with the header that
+ * would tell where they lie. */
+static void add_guess(struct telling *t, uint64_t n,
+		      const struct bfs_span *span, uint32_t pos, uint64_t len)
+{
+	struct bfs_range guess;
+
+	if (t->n_guesses < MAX_GUESSES &&
+	    bfs_guess_blocks(t->array, n, span, pos, len, &guess)) {
+		t->n_guesses++;
+		add_range(t, guess.off, guess.len);
+	}
+}
+
 static void visit_head(struct telling *t, uint64_t n, uint32_t pos,
 		       uint64_t len)
 {
 	struct bfs_span span;
 
-	(void)pos;
-	(void)len;
 	t->n_blocks++;
 	if (t->has_chunk && t->chunk == n)
 		return;
@@ -69,9 +88,12 @@ static void visit_head(struct telling *t, uint64_t n, uint32_t pos,
 		return;
 	if (bfs_container_span(t->array->container, n, &span, NULL) != BFS_OK)
 		t->over = true;
-	else if (span.special == BFS_CHUNK_BLOCKS)
-		add_range(t, span.off, bfs_min(span.avail, head_len(
-						t->array->container)));
+	if (t->over || span.special != BFS_CHUNK_BLOCKS)
+		return;
+	add_range(t, span.off, bfs_min(span.avail, head_len(
+					t->array->container)));
+	if (t->source->wait_cost)
+		add_guess(t, n, &span, pos, len);
 }
 
 /* ---- the second round: blocks ---------------------------------------- */
@@ -195,6 +217,24 @@ static bool is_worth_it(const struct bfs_array *a, const struct bfs_stream *s)
 		s->kind == BFS_STREAM_CHUNK || s->kind == BFS_STREAM_TILE);
 }
 
+/* Who begins at the beginning with a long read is likely to go on, and is told
+ * from others too late where each wait is dear. */
+static void add_beginning(struct telling *t, const struct bfs_stream *s,
+			  uint64_t len)
+{
+	uint64_t n = s->kind == BFS_STREAM_CHUNK ? s->index : 0;
+	struct bfs_span span;
+
+	if (len < LONG_READ || s->kind == BFS_STREAM_TILE ||
+	    (s->kind == BFS_STREAM_DATA && !bfs_array_in_order(t->array)) ||
+	    bfs_container_span(t->array->container, n, &span, NULL) != BFS_OK ||
+	    span.special != BFS_CHUNK_BLOCKS ||
+	    span.off >= bfs_source_len(t->source))
+		return;
+	add_range(t, span.off, bfs_min(BEGINNING, bfs_source_len(t->source) -
+						  span.off));
+}
+
 void bfs_array_tell_now(struct bfs_array *a, const struct bfs_stream *s,
 			uint64_t off, uint64_t len)
 {
@@ -203,6 +243,8 @@ void bfs_array_tell_now(struct bfs_array *a, const struct bfs_stream *s,
 
 	if (!is_worth_it(a, s))
 		return;
+	if (t.source->wait_cost && off == 0)
+		add_beginning(&t, s, len);
 	visit_range(&t, s, off, len, visit_head);
 	t.has_chunk = false;
 	if (!t.over)

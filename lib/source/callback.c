@@ -131,6 +131,7 @@ enum bfs_err bfs_source_callback(const struct bfs_callback *how,
 	}
 	c->base.ops = how->will_read ? &told_ops : &callback_ops;
 	c->base.is_told = how->will_read != NULL;
+	c->base.wait_cost = how->wait_cost;
 	c->base.len = how->len;
 	c->base.refs = 1;
 	c->how = *how;

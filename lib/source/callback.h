@@ -26,6 +26,7 @@ struct bfs_callback {
 	void (*close)(void *arg);	/* may be NULL */
 	void *arg;
 	uint64_t len;			/* bytes */
+	uint64_t wait_cost;		/* as in struct bfs_source */
 	/* Two openings of one identity have the same bytes. None (length 0):
 	 * no two have. Not kept. */
 	const void *identity;

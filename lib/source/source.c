@@ -104,6 +104,7 @@ enum bfs_err bfs_source_window(struct bfs_source *parent, uint64_t off,
 	w->base.id = parent->id;
 	w->base.decoded = parent->decoded;
 	w->base.is_told = parent->is_told;
+	w->base.wait_cost = parent->wait_cost;
 	w->base.refs = 1;
 	w->parent = bfs_source_ref(parent);
 	w->off = off;

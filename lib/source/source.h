@@ -61,6 +61,8 @@ struct bfs_source {
 	struct bfs_source_id id;
 	bool decoded;			/* reading may decode large blocks */
 	bool is_told;			/* wants to know before it is read */
+	uint64_t wait_cost;		/* bytes that could come while one more
+					 * read is waited for; 0: few */
 	_Atomic uint32_t refs;
 	/* Counters since opening; a window counts in its parent too. */
 	_Atomic uint64_t n_reads;	/* read system calls */

@@ -61,6 +61,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 urllib.parse.unquote(self.path.split("?")[0]))
             server.asked.append(dict(self.headers))
             server.at_once += 1
+            server.beside.append(server.at_once - 1)
             server.most_at_once = max(server.most_at_once, server.at_once)
         if server.latency:
             time.sleep(server.latency)
@@ -286,6 +287,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.fault_headers, self.page = {}, 1000
         self.forgets = False  # conditions that ask for what is new
         self.at_once = self.most_at_once = 0
+        self.beside = []  # how many were under way when each one came
         self.hung = threading.Event()
         self.url = ("https" if context else "http") + \
             f"://127.0.0.1:{self.server_address[1]}"

@@ -135,6 +135,10 @@ def a_frame_of_very_many_chunks_is_found_by_few_requests(work):
             server.log.clear()
             data = read(mount.path("many", "data.npy"))
             harness.below(len(server.log), 20, "requests")
+            # Small chunks come with their first byte.
+            equal(sorted(entry[0] for entry in server.log
+                         if entry[0].endswith(".chunk")),
+                  [f"/bucket/many/{i:08X}.chunk" for i in range(3)])
         with Mount(work, f"{DATA}/good-sparse-array.b2nd") as disk:
             equal(data, read(disk.path("data.npy")))
 

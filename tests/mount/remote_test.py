@@ -106,6 +106,61 @@ def who_reads_forwards_is_read_ahead_for(work):
             assert moved < size * 1.1, (moved, size)
 
 
+def pages_of(mount, name="data.bin"):
+    """An opening for which the kernel does not read ahead."""
+    file = os.open(mount.path(name), os.O_RDONLY)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+    return file
+
+
+def a_read_waits_once_where_waiting_is_dear(work):
+    frame, truth = made(work, mib=8)
+    size = len(truth) // 16
+    with Server() as server:
+        server.latency = 0.2
+        url = server.put_file("/f.b2frame", frame)
+        with Mount(work, url) as mount:
+            file = pages_of(mount)
+            # The first of the chunks that are read here tells how long
+            # blocks are; the others have not been looked at before.
+            for i in (7, 1, 5, 11, 13, 3):
+                server.log.clear()
+                server.most_at_once = 0
+                at = i * size + 50 * 4096
+                equal(os.pread(file, 4096, at), truth[at:at + 4096])
+                # Header and block side by side, or in one.
+                if i != 7:
+                    assert len(server.log) == server.most_at_once <= 2, \
+                        (i, server.log)
+            os.close(file)
+
+
+def who_begins_at_the_beginning_soon_has_it_all_under_way(work):
+    frame, truth = made(work, mib=12)
+    with Server() as server:
+        server.latency = 0.2
+        url = server.put_file("/f.b2frame", frame)
+        with Mount(work, url) as mount:
+            server.beside.clear()
+            equal(read(mount.path("data.bin")) == truth, True, "the bytes")
+            # With the first answer all that is left is asked for.
+            assert server.beside.count(0) <= 3, server.beside
+
+
+def what_was_refused_ahead_is_asked_for_in_large_parts(work):
+    frame, truth = made(work, mib=12)
+    with Server() as server:
+        server.latency = 0.05
+        url = server.put_file("/f.b2frame", frame)
+        with Mount(work, url) as mount:
+            server.log.clear()
+            server.faults = [None, None] + [503] * 10
+            equal(read(mount.path("data.bin")) == truth, True, "the bytes")
+            good = [row for row in server.log if row[2] == 206]
+            equal(len(server.log) - len(good), 10, "refusals")
+            assert len(good) <= 20, good
+
+
 def a_server_that_fails_for_a_moment_is_asked_again(work):
     frame, truth = made(work, mib=1)
     with Server() as server:
@@ -413,6 +468,9 @@ if __name__ == "__main__":
         an_address_is_a_container,
         opening_takes_head_and_tail,
         who_reads_forwards_is_read_ahead_for,
+        a_read_waits_once_where_waiting_is_dear,
+        who_begins_at_the_beginning_soon_has_it_all_under_way,
+        what_was_refused_ahead_is_asked_for_in_large_parts,
         a_server_that_fails_for_a_moment_is_asked_again,
         a_server_that_lies_gives_an_error_and_no_bytes,
         refusals_at_the_mount_name_their_reason,
