@@ -122,7 +122,8 @@ static enum exit_code open_source(struct daemon *daemon, const char *source)
 			    "directory or a container file", source);
 	if (status == -ENOTSUP)
 		return say_failed(EXIT_SOURCE, "'%s' is neither a directory "
-				  "nor a regular file; give one of these", source);
+				  "nor a regular file; give one of these",
+				  source);
 	if (status)
 		return say_failed(EXIT_SOURCE, "cannot open '%s': %s; give a "
 			    "directory or a container file that you may read",

@@ -302,7 +302,7 @@ def a_source_that_does_not_answer_is_named(work):
     os.makedirs(source + "/below/it")
     os.mkdir(point)
     with Mount(work, source, "-o", "attr_timeout=0") as mount:
-        mount.process.send_signal(signal.SIGSTOP)
+        os.kill(mount.pid, signal.SIGSTOP)
         waiting = mount.path("below/it")
         with subprocess.Popen([harness.BLOSCFS, "-f", waiting, point],
                               stdin=subprocess.DEVNULL,
@@ -310,7 +310,7 @@ def a_source_that_does_not_answer_is_named(work):
             try:
                 line = start.stderr.readline()
             finally:
-                mount.process.send_signal(signal.SIGCONT)
+                os.kill(mount.pid, signal.SIGCONT)
             try:
                 assert line.startswith(f"bloscfs: waiting for '{waiting}', "
                                        "which has not answered"), line
