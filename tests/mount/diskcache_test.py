@@ -10,6 +10,7 @@ import random
 import resource
 import shutil
 import signal
+import stat as stat_mode
 import subprocess
 import threading
 import time
@@ -444,15 +445,16 @@ def what_is_no_file_is_not_followed(work):
 
         for make in (lambda path: os.symlink(victim, path),
                      lambda path: os.symlink("/nonexistent", path), fifo):
-            for path in (files(disk, ".object")[0], stripes(disk)[0],
-                         own(disk) + "/size"):
-                os.unlink(path)
-                make(path)
+            for path in files(disk, ".object")[0], stripes(disk)[0]:
+                replaced = path, own(disk) + "/size"
+                for name in replaced:
+                    os.unlink(name)
+                    make(name)
                 with cached(work, url, disk) as mount:
                     whole(mount, truth, f"with {path}")
                 equal(read(victim) == before, True, "what a link names")
-                if path.endswith("/size"):
-                    os.unlink(path)
+                for name in replaced:
+                    assert stat_mode.S_ISREG(os.lstat(name).st_mode), name
             one_question(work, url, disk, truth, server)
         # A folder cannot be removed, and is no reason for anything.
         path = stripes(disk)[0]
