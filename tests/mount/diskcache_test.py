@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The disk cache of servers' bytes: what a second mount still asks for, and
-what becomes of a folder that is full, read-only, others', or shared by many."""
+what becomes of a folder that is full, read-only, others', or shared."""
 import contextlib
 import errno
 import os
