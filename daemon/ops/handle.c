@@ -16,7 +16,7 @@ static struct {
 	struct handle *first;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-struct handle *handle_new(struct daemon *daemon, struct node *node)
+static struct handle *make_handle(struct daemon *daemon, struct node *node)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
 
@@ -82,7 +82,7 @@ bool handle_answer_open(struct daemon *daemon, struct task *task,
 	int status = -ESTALE;
 
 	if (node) {
-		handle = handle_new(daemon, node);
+		handle = make_handle(daemon, node);
 		status = handle ? open(daemon, node, handle, &task->fi) :
 				  -ENOMEM;
 		tree_put(&daemon->tree, node);
