@@ -6,6 +6,7 @@
 #include "tree/look.h"
 
 #include "call.h"
+#include "invariant.h"
 #include "log/log.h"
 #include "tree/far.h"
 #include "tree/leave.h"
@@ -250,6 +251,7 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 	}
 	if (call_is_void())
 		return -EINTR;
+	INVARIANT(kind != SRC_HIDDEN);
 	*ret_kind = node_kind_of(kind);
 	*ret_st = now;
 	return 0;
