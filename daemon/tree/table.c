@@ -171,7 +171,7 @@ int table_take_slot(struct tree *tree, struct node *node)
 		i = fresh_slot(tree);
 	if (!i)
 		return -ENOMEM;
-	INVARIANT(i > ROOT_SLOT && !tree->slots[i].node);
+	INVARIANT(i >= ROOT_SLOT && !tree->slots[i].node);
 	tree->slots[i].node = node;
 	node->id = (uint64_t)tree->slots[i].generation << 32 | i;
 	return 0;
