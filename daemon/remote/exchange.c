@@ -474,6 +474,19 @@ static void judge_connection(struct exchange *x, CURLcode code)
 		.verdict = verdict, .text = x->error });
 }
 
+/* Without the time that a connection took. */
+static uint64_t waited_ms(const struct exchange *x)
+{
+	curl_off_t from = 0, to = 0;
+
+	if (!x->easy ||
+	    curl_easy_getinfo(x->easy, CURLINFO_PRETRANSFER_TIME_T, &from) ||
+	    curl_easy_getinfo(x->easy, CURLINFO_STARTTRANSFER_TIME_T, &to) ||
+	    to < from)
+		return 0;
+	return (uint64_t)(to - from) / 1000;
+}
+
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 {
 	struct response *r = x->response;
@@ -495,6 +508,7 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 	}
 	if (r->outcome != REMOTE_OK)
 		r->len = 0;
+	r->wait_ms = waited_ms(x);
 	r->took_ms = (uint64_t)(now_ms() - x->begin_ms);
 	curl_easy_cleanup(x->easy);
 	curl_slist_free_all(x->headers);

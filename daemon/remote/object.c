@@ -183,10 +183,10 @@ static void remember(struct object *o, const char *head, uint64_t head_len,
 static uint64_t wait_cost(const struct response *one,
 			  const struct response *other)
 {
-	uint64_t ms = one->took_ms;
+	uint64_t ms = one->wait_ms;
 
-	if (other->outcome == REMOTE_OK && other->took_ms < ms)
-		ms = other->took_ms;
+	if (other->outcome == REMOTE_OK && other->wait_ms < ms)
+		ms = other->wait_ms;
 	return ms < FAR_MS ? 0 : ms * BYTES_A_MS;
 }
 

@@ -19,6 +19,9 @@
 #define KEPT (4 << 20)		/* of one object, beside head and tail */
 #define MOST_AHEAD (64 << 20)	/* asked for ahead and not used yet, of all */
 #define WINDOW (16 << 20)	/* how far ahead of one who reads forwards */
+#define LEAST_WINDOW (4 << 20)
+#define SETTLED 8		/* steps of one who is read ahead for */
+#define WAITS 4			/* so many waits' worth of bytes in between */
 #define STRIDE (1 << 20)	/* of one request of these */
 #define GAP (64 << 10)		/* what such a reader may leave out */
 #define SURE 4			/* steps in order, after which it is one */
@@ -306,20 +309,36 @@ static struct stream *stream_of(struct object *o, uint64_t off)
 	return &o->streams[0];
 }
 
+/* Enough to fill the line while answers are waited for. More would at first
+ * come beside what the reader wants next, and hold it up. */
+static uint64_t widest(const struct object *o, unsigned further)
+{
+	uint64_t len = WAITS * o->id.wait_cost;
+
+	if (further > SETTLED)
+		return WINDOW;
+	if (len < LEAST_WINDOW)
+		return LEAST_WINDOW;
+	return len < WINDOW ? len : WINDOW;
+}
+
 /* Notes a read, and asks ahead of who reads forwards: further with each step,
  * to hide how long an answer takes. */
 static void follow(struct object *o, uint64_t off, uint64_t len)
 {
 	struct stream *s = stream_of(o, off);
-	uint64_t window, from, to;
+	uint64_t window, from, to, most;
 	unsigned further;
 
 	s->end = off + len;
 	if (++s->steps < SURE)
 		return;
 	further = s->steps - SURE;
-	for (window = STRIDE; window < WINDOW && further > 0; further--)
+	most = widest(o, further);
+	for (window = STRIDE; window < most && further > 0; further--)
 		window *= FASTER;
+	if (window > most)
+		window = most;
 	from = round_up(o, s->asked > s->end ? s->asked : s->end);
 	to = s->end + window < o->id.facts.size ? s->end + window :
 					       o->id.facts.size;

@@ -64,6 +64,7 @@ struct response {
 	int64_t modified;	/* seconds since 1970; 0: not told */
 	uint64_t retry_ms;	/* the server asks for so long a pause */
 	uint64_t took_ms;
+	uint64_t wait_ms;	/* of these, from the request to the answer */
 	char why[REMOTE_WHY_CAP];	/* no secret, no address */
 };
 
