@@ -114,9 +114,9 @@ static enum exit_code open_far(struct daemon *daemon, const char *source)
 	const char *name;
 	int status;
 
-	if (opts->keep || opts->offset || opts->length)
-		return fail(EXIT_USAGE, "keep, offset and length are for "
-			    "files of this machine; leave them out");
+	if (opts->offset || opts->length)
+		return fail(EXIT_USAGE, "offset and length are for files of "
+			    "this machine; leave them out");
 	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
 		return fail(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;

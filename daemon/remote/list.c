@@ -23,6 +23,8 @@ struct held {
 	char *path;
 	struct folder folder;
 	char *next;			/* token of the page behind; owned */
+	char *last;			/* name that sorts last; owned */
+	bool mixed;			/* pages do not come sorted */
 	bool begun, complete, asking;
 	unsigned n_barren;
 	int64_t since_ms;		/* when it was begun */
@@ -163,6 +165,7 @@ static void free_held(struct held *h)
 {
 	folder_release(&h->folder);
 	free(h->next);
+	free(h->last);
 	free(h->path);
 	free(h);
 }
@@ -251,6 +254,47 @@ static int check_end(struct held *h, const struct page *page, bool grew,
 	return -EIO;
 }
 
+/* Notes how far names are known: a store lists its keys sorted. One that does
+ * not is believed nothing. */
+static int note_order(struct held *h, const struct page *page)
+{
+	const char *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < page->n; i++) {
+		const char *name = page->entries[i].name;
+
+		if (!first || strcmp(name, first) < 0)
+			first = name;
+		if (!last || strcmp(name, last) > 0)
+			last = name;
+	}
+	if (!first)
+		return 0;
+	if (h->last && strcmp(first, h->last) < 0)
+		h->mixed = true;
+	free(h->last);
+	h->last = strdup(last);
+	return h->last ? 0 : -ENOMEM;
+}
+
+/* Whether a page that came would hold what is called so, were it there. The
+ * folder of a name sorts behind the object. */
+static bool would_show(const struct held *h, const char *name)
+{
+	char *plain, *below = NULL;
+	bool would = h->complete;
+
+	if (would || h->mixed || !h->last)
+		return would;
+	plain = folder_unescape(name);
+	if (plain && asprintf(&below, "%s/", plain) < 0)
+		below = NULL;
+	would = below && strcmp(below, h->last) < 0;
+	free(plain);
+	free(below);
+	return would;
+}
+
 /* The lock is left while the server is asked. */
 static int next_page(struct shelf *shelf, struct held *h, char *why)
 {
@@ -283,6 +327,8 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 		status = folder_add(&h->folder, page.entries[i].name,
 				    &entry);
 	}
+	if (!status)
+		status = note_order(h, &page);
 	if (!status)
 		status = check_end(h, &page, h->folder.n > before, why);
 	if (!status) {
@@ -357,6 +403,24 @@ int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	return status;
 }
 
+int shelf_listed(struct shelf *shelf, const char *path, const char *name)
+{
+	struct held *h;
+	int found = -1;
+
+	pthread_mutex_lock(&shelf->lock);
+	h = hold(shelf, path, false, false);
+	if (h) {
+		if (folder_find(&h->folder, name))
+			found = 1;
+		else if (would_show(h, name))
+			found = 0;
+		let_go(shelf, h);
+	}
+	pthread_mutex_unlock(&shelf->lock);
+	return found;
+}
+
 /* ---- one name -------------------------------------------------------- */
 
 /* 1 where a listing at hand tells; 0 where none does; or -ENOENT. */
@@ -375,7 +439,7 @@ static int find_at_hand(struct shelf *shelf, const char *folder,
 		e = folder_find(&h->folder, name);
 		if (e)
 			tell(e, ret_stat);
-		found = e ? 1 : h->complete ? -ENOENT : 0;
+		found = e ? 1 : would_show(h, name) ? -ENOENT : 0;
 	}
 	if (h)
 		let_go(shelf, h);

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trees on a server hold what the same files hold on a disk: names, options
+that choose, and what asking for it costs."""
+import os
+import shutil
+
+import harness
+from harness import DATA, Mount, equal, read
+from objects import Server
+from remote_test import SMALL, differing, s3, tree
+
+FRAMES = ("good-frame-metalayers.b2frame", "good-frame-empty.b2frame",
+          "good-blp3-array.blp")
+
+
+def put_tree(server, top, prefix="/bucket/"):
+    """A folder of the disk as the objects of a bucket."""
+    for folder, _, files in os.walk(top):
+        for name in files:
+            path = os.path.join(folder, name)
+            server.put_file(prefix + os.path.relpath(path, top), path)
+
+
+def source(work, files, copies=FRAMES):
+    """files: names and bytes; copies: of tests/data."""
+    top = os.path.join(work, "source")
+    os.makedirs(top)
+    for name, content in files.items():
+        path = os.path.join(top, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        harness.write(path, content)
+    for name in copies:
+        shutil.copy(f"{DATA}/{name}", top)
+    return top
+
+
+def same_as_on_disk(work, top, *options):
+    with Server() as server, s3(server):
+        put_tree(server, top)
+        with Mount(work, "s3://bucket", *options) as mount, \
+                Mount(work, top, *options) as local:
+            equal(differing(tree(mount.point), tree(local.point)), [])
+
+
+def with_keep_directories_lie_beside(work):
+    top = source(work, {SMALL + ".d": b"has the first name",
+                        "deep/README": b"text", "x.d": b"no container's"})
+    shutil.copy(f"{DATA}/{SMALL}", top + "/deep")
+    same_as_on_disk(work, top, "--keep")
+    with Server() as server, s3(server):
+        put_tree(server, top)
+        with Mount(work, "s3://bucket", "--keep") as mount:
+            equal(sorted(os.listdir(mount.path("deep"))),
+                  sorted([SMALL, SMALL + ".d", "README"]))
+            equal(read(mount.path(SMALL)), read(f"{DATA}/{SMALL}"))
+            assert os.path.isdir(mount.path(SMALL + ".d%~2"))
+
+
+def a_listing_with_keep_asks_for_its_pages_alone(work):
+    content = read(f"{DATA}/{SMALL}")
+    with Server() as server, s3(server):
+        for number in range(1000):
+            server.put(f"/bucket/f{number:04}.b2frame", content)
+        server.page = 100
+        with Mount(work, "s3://bucket", "--keep", "--attr_timeout=0"
+                   ) as mount:
+            server.log.clear()
+            names = os.listdir(mount.point)
+            equal(len(names), 2000, "names")
+            equal(len(set(names)), 2000, "names that differ")
+            # A page, and at its end one that may lie behind it.
+            assert len(server.log) <= 20, len(server.log)
+
+
+def empty_components_are_folders(work):
+    with Server() as server, s3(server):
+        for key in ("/bucket/a//b", "/bucket//at-the-top", "/bucket/a///c",
+                    "/bucket/a/../d", "/bucket/./e", "/bucket/marker/"):
+            server.put(key, key.encode())
+        with Mount(work, "s3://bucket") as mount:
+            equal(sorted(os.listdir(mount.point)),
+                  ["%", "%2E", "a", "marker"])
+            equal(sorted(os.listdir(mount.path("a"))), ["%", "%2E%2E"])
+            equal(sorted(os.listdir(mount.path("a", "%"))), ["%", "b"])
+            equal(os.listdir(mount.path("marker")), [])
+            for path, key in (("a/%/b", "a//b"), ("%/at-the-top",
+                                                  "/at-the-top"),
+                              ("a/%/%/c", "a///c"),
+                              ("a/%2E%2E/d", "a/../d"), ("%2E/e", "./e")):
+                equal(read(mount.path(path)), f"/bucket/{key}".encode())
+
+
+if __name__ == "__main__":
+    harness.main([
+        with_keep_directories_lie_beside,
+        a_listing_with_keep_asks_for_its_pages_alone,
+        empty_components_are_folders,
+    ])
