@@ -673,6 +673,11 @@ const char *bloscfs_claimed(const char *name);
  * chunks in files of its own: an array or a group, by its metadata's files.
  * A few glances inside; dirfd stays the caller's and may be O_PATH. */
 enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is) BLOSCFS_MUST_CHECK;
+/* The same of a folder of the caller's own, which is not closed. */
+enum bloscfs_err bloscfs_is_foreign_folder(const struct bloscfs_folder *folder,
+					   bool *ret_is,
+					   struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
 
 /* Asked about each file of a container that is a directory, when it is opened
  * to be read, and when something but its bytes has changed since. */

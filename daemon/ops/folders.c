@@ -11,6 +11,7 @@
 #include "call.h"
 #include "tree/far.h"
 #include "tree/keep.h"
+#include "tree/leave.h"
 #include "tree/look.h"
 #include "tree/places.h"
 
@@ -260,12 +261,26 @@ static int list_source(struct daemon *daemon, struct listing *list,
 	}
 }
 
+/* With keep a listing tells which folders are containers, and asks for a page
+ * of each. */
+static enum src_kind kind_of_folder(struct daemon *daemon,
+				    const struct handle *handle,
+				    const char *name)
+{
+	LOOK_PATH path = NULL;
+	struct src_stat st;
+
+	return look_join(daemon, handle->node, name, &path) ||
+	       far_look(daemon->src.far, path, &st) ? SRC_DIR :
+	       far_kind(daemon->src.far, daemon->src.choice, path, &st);
+}
+
 /* Of an entry, at an even offset, and with keep of the directory beside it, at
  * the odd one behind. False where not all of it was added. */
 static bool add_far(struct daemon *daemon, struct listing *list,
 		    const struct handle *handle, const char *name,
-		    enum src_kind kind, const struct src_stat *st, bool told,
-		    off_t off)
+		    enum src_kind kind, const struct src_stat *st, bool left,
+		    bool told, off_t off)
 {
 	bool keep = daemon->opts->keep;
 	off_t next = (off | 1) + 1;
@@ -276,6 +291,8 @@ static bool add_far(struct daemon *daemon, struct listing *list,
 		return false;
 	if (src_hides(name) || tree_is_control(handle->node, name))
 		return true;
+	if (keep && kind == SRC_DIR && !left)
+		kind = kind_of_folder(daemon, handle, name);
 	if (keep && kind == SRC_CONTAINER)
 		beside = keep_name(daemon, handle->node, -1, name, dir);
 	if (call_is_void())
@@ -302,8 +319,11 @@ static int list_far(struct daemon *daemon, struct listing *list,
 	char name[NAME_MAX + 1];
 	enum src_kind kind;
 	struct src_stat st;
+	bool left;
 	int status = look_path(daemon, handle->node, &path);
 
+	if (!status)
+		status = leave_far(daemon, handle->node, NULL, &left);
 	if (!status && !reply_list_dots(daemon, list, handle->node, &off))
 		return 0;
 	while (!status) {
@@ -311,9 +331,11 @@ static int list_far(struct daemon *daemon, struct listing *list,
 				  (uint64_t)off / 2 - 1, name, &kind, &st);
 		if (status == -ENOENT)
 			return 0;
+		if (status >= 0 && left)
+			kind = src_plain_kind(&st);
 		if (status < 0 || call_is_void() ||
 		    !add_far(daemon, list, handle, name, kind, &st,
-			     status == 0, off))
+			     left, status == 0, off))
 			break;
 		off = (off | 1) + 1;
 		status = 0;

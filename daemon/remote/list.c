@@ -403,18 +403,20 @@ int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	return status;
 }
 
-int shelf_listed(struct shelf *shelf, const char *path, const char *name)
+int shelf_listed(struct shelf *shelf, const char *path, const char *name,
+		 struct shelf_stat *ret_stat)
 {
+	const struct folder_entry *e;
 	struct held *h;
 	int found = -1;
 
 	pthread_mutex_lock(&shelf->lock);
 	h = hold(shelf, path, false, false);
 	if (h) {
-		if (folder_find(&h->folder, name))
-			found = 1;
-		else if (would_show(h, name))
-			found = 0;
+		e = folder_find(&h->folder, name);
+		if (e)
+			tell(e, ret_stat);
+		found = e ? 1 : would_show(h, name) ? 0 : -1;
 		let_go(shelf, h);
 	}
 	pthread_mutex_unlock(&shelf->lock);

@@ -32,8 +32,8 @@ struct request {
 	const struct keys *keys;	/* or NULL; lives as long */
 	uint64_t off;		/* the first byte wanted */
 	bool from_end;		/* the last len bytes instead */
-	bool whole;		/* all of an answer of up to len bytes, which
-				 * is no object (a listing) */
+	bool whole;		/* all of an answer of up to len bytes: a
+				 * listing, or an object that may be empty */
 	uint64_t len;		/* > 0 */
 	const char *if_tag;	/* only where this is the ETag; or NULL */
 	int64_t if_date;	/* only where not modified since; 0: any */

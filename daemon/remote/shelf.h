@@ -72,8 +72,9 @@ int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	       char *name, struct shelf_stat *ret_stat, char *why);
 
 /* Whether the listing of a folder that somebody is in the midst of shows a
- * name: 1, 0, or -1 where that is not known yet. */
-int shelf_listed(struct shelf *shelf, const char *path, const char *name);
+ * name, whatever its age: 1, 0, or -1 where that is not known yet. */
+int shelf_listed(struct shelf *shelf, const char *path, const char *name,
+		 struct shelf_stat *ret_stat);
 
 /* The object at a path as it is now, to be given back. has_tail as for
  * object_open, of what was not opened yet. */

@@ -162,24 +162,120 @@ static void close_folder(void *arg)
 	free(arg);
 }
 
+/* The folder's; free its arg where the library does not close it. */
+static struct bloscfs_folder folder_of(struct far *far, const char *path)
+{
+	size_t len = strlen(path) + 1;
+	struct part_of *part = malloc(sizeof(*part) + len);
+
+	if (part) {
+		part->far = far;
+		memcpy(part->path, path, len);
+	}
+	return (struct bloscfs_folder){
+		.size = sizeof(struct bloscfs_folder), .arg = part,
+		.find = find_part, .open = open_part, .close = close_folder,
+	};
+}
+
+enum bloscfs_err far_probe_folder(struct far *far, const char *path,
+				  struct bloscfs_diag *why)
+{
+	struct bloscfs_folder folder = folder_of(far, path);
+	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
+	const char *format;
+
+	if (folder.arg)
+		err = bloscfs_probe_folder(&folder, &format, why);
+	free(folder.arg);
+	return err;
+}
+
+/* As find_part, of a folder that is listed just now. */
+static enum bloscfs_err find_listed(void *arg, const char *name,
+				    enum bloscfs_there *ret_there,
+				    uint64_t *ret_length,
+				    struct bloscfs_diag *why)
+{
+	const struct part_of *folder = arg;
+	char text[REMOTE_WHY_CAP] = "", *path = NULL;
+	struct shelf_stat stat;
+	int status = shelf_listed(folder->far->shelf, folder->path, name,
+				  &stat);
+
+	if (status < 0) {
+		path = join(folder->path, name);
+		status = path ? shelf_look(folder->far->shelf, path, &stat,
+					   text) : -ENOMEM;
+		free(path);
+	} else {
+		status = status ? 0 : -ENOENT;
+	}
+	if (status == -ENOENT)
+		return BLOSCFS_OK;
+	if (status)
+		return far_error(status, text, why);
+	*ret_there = stat.is_folder ? BLOSCFS_A_FOLDER : BLOSCFS_A_FILE;
+	*ret_length = stat.size;
+	return BLOSCFS_OK;
+}
+
+static enum bloscfs_err is_foreign(struct far *far, const char *path,
+				   bool *ret_is)
+{
+	struct bloscfs_folder folder = folder_of(far, path);
+	char text[REMOTE_WHY_CAP], first[NAME_MAX + 1];
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
+	struct shelf_stat stat;
+	int status;
+
+	if (folder.arg) {
+		status = shelf_list(far->shelf, path, 0, first, &stat, text);
+		err = status && status != -ENOENT ?
+		      far_error(status, text, &why) : BLOSCFS_OK;
+		if (err != BLOSCFS_OK)
+			far_tell(path, "listing of the source failed", status,
+				 text);
+	}
+	folder.find = find_listed;
+	if (err == BLOSCFS_OK)
+		err = bloscfs_is_foreign_folder(&folder, ret_is, &why);
+	free(folder.arg);
+	return err;
+}
+
+int far_leaves(struct far *far, const char *path, bool has_index, bool stores,
+	       bool *ret_leaves)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err = BLOSCFS_OK;
+	bool leaves = false;
+
+	if (stores)
+		err = is_foreign(far, path, &leaves);
+	if (err == BLOSCFS_OK && !leaves && has_index) {
+		err = far_probe_folder(far, path, &why);
+		leaves = err == BLOSCFS_OK;
+	}
+	if (err != BLOSCFS_OK && err != BLOSCFS_ERR_NOT_FORMAT)
+		return -bloscfs_err_errno(err);
+	*ret_leaves = leaves;
+	return 0;
+}
+
 enum bloscfs_err far_open_folder(struct far *far, struct bloscfs *fs,
 				 const char *path,
 				 struct bloscfs_file **ret_file,
 				 struct bloscfs_diag *why)
 {
-	size_t len = strlen(path) + 1;
-	struct part_of *folder = malloc(sizeof(*folder) + len);
+	struct bloscfs_folder folder = folder_of(far, path);
 	enum bloscfs_err err;
 
-	if (!folder)
+	if (!folder.arg)
 		return far_error(-ENOMEM, "", why);
-	folder->far = far;
-	memcpy(folder->path, path, len);
-	err = bloscfs_open_folder(fs, &(struct bloscfs_folder){
-		.size = sizeof(struct bloscfs_folder), .arg = folder,
-		.find = find_part, .open = open_part, .close = close_folder,
-		}, ret_file, why);
+	err = bloscfs_open_folder(fs, &folder, ret_file, why);
 	if (err != BLOSCFS_OK)
-		free(folder);
+		free(folder.arg);
 	return err;
 }

@@ -88,10 +88,11 @@ static int is_listed(const struct daemon *daemon, struct node *parent,
 		     const char *name)
 {
 	LOOK_PATH folder = NULL;
+	struct shelf_stat stat;
 	int status = look_path(daemon, parent, &folder);
 
 	return status ? -1 : shelf_listed(far_shelf(daemon->src.far), folder,
-					  name);
+					  name, &stat);
 }
 
 int keep_name(struct daemon *daemon, struct node *parent, int dir_fd,

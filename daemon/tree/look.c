@@ -218,6 +218,7 @@ static int look_far(struct daemon *daemon, struct node *parent,
 	LOOK_PATH path = NULL;
 	enum src_kind kind;
 	struct src_stat st;
+	bool left = false;
 	int status = src_hides(name) ? -ENOENT :
 				       look_join(daemon, parent, name, &path);
 
@@ -225,9 +226,17 @@ static int look_far(struct daemon *daemon, struct node *parent,
 		status = far_look(daemon->src.far, path, &st);
 	if (status)
 		return status;
-	kind = src_plain_kind(&st);
-	if (node_name)
-		status = src_kind(&daemon->src, -1, path, &st, &kind);
+	kind = far_kind(daemon->src.far, daemon->src.choice, path, &st);
+	/* What is a file whatever lies around it needs no look there. */
+	if (kind != SRC_PLAIN)
+		status = leave_far(daemon, parent, name, &left);
+	if (status)
+		return status;
+	if (left || !node_name)
+		kind = src_plain_kind(&st);
+	else
+		status = far_judge(daemon->src.far, daemon->src.choice, path,
+				   &st, &kind);
 	if (status)
 		return status;
 	*ret_kind = node_kind_of(kind);

@@ -205,7 +205,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.is_known(tag, modified):
             return self.send(304, b"", tag, modified)
         span = self.span(len(content))
-        if fault == "whole" or (span is None and content):
+        if (fault == "whole" or (span is None and content) or
+                "Range" not in self.headers):
             return self.send(200, content, tag, modified, fault=fault)
         if span is None or span[0] > span[1]:
             return self.plain(416, Content_Range=f"bytes */{len(content)}")
