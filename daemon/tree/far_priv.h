@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * far_priv.h - what far.c and far_folder.c share.
+ * far_priv.h - what far.c, far_object.c and far_folder.c share.
  */
 #ifndef BFS_DAEMON_TREE_FAR_PRIV_H
 #define BFS_DAEMON_TREE_FAR_PRIV_H
@@ -17,6 +17,8 @@ struct far {
 	/* Inodes that were looked into; the lowest bit: are containers. */
 	_Atomic uint64_t verdicts[FAR_N_VERDICTS];
 };
+
+/* ---- far_object.c ---------------------------------------------------- */
 
 /* What the store tells as a stat of ours. */
 void far_convert(const struct far *far, const char *path,
