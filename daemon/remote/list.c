@@ -403,6 +403,26 @@ int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	return status;
 }
 
+int shelf_begin(struct shelf *shelf, const char *path, bool *ret_fresh,
+		char *why)
+{
+	struct held *h;
+	int status = -ENOMEM;
+	bool anew;
+
+	*why = '\0';
+	pthread_mutex_lock(&shelf->lock);
+	h = hold(shelf, path, true, false);
+	if (h) {
+		anew = !h->begun;
+		status = reach(shelf, h, 0, why);
+		*ret_fresh = anew || is_fresh(shelf, h);
+		let_go(shelf, h);
+	}
+	pthread_mutex_unlock(&shelf->lock);
+	return status;
+}
+
 int shelf_listed(struct shelf *shelf, const char *path, const char *name,
 		 struct shelf_stat *ret_stat)
 {

@@ -71,6 +71,10 @@ int shelf_known(struct shelf *shelf, const char *path,
 int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	       char *name, struct shelf_stat *ret_stat, char *why);
 
+/* Asks for a folder's first page where none is at hand, of whatever age: one
+ * that somebody is in the midst of goes on. *ret_fresh: it is believed yet. */
+int shelf_begin(struct shelf *shelf, const char *path, bool *ret_fresh,
+		char *why);
 /* Whether the listing of a folder that somebody is in the midst of shows a
  * name, whatever its age: 1, 0, or -1 where that is not known yet. */
 int shelf_listed(struct shelf *shelf, const char *path, const char *name,

@@ -94,6 +94,7 @@ int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 
 struct part_of {
 	struct far *far;
+	bool listed;		/* its listing is of now */
 	char path[];
 };
 
@@ -170,6 +171,7 @@ static struct bloscfs_folder folder_of(struct far *far, const char *path)
 
 	if (part) {
 		part->far = far;
+		part->listed = false;
 		memcpy(part->path, path, len);
 	}
 	return (struct bloscfs_folder){
@@ -191,7 +193,7 @@ enum bloscfs_err far_probe_folder(struct far *far, const char *path,
 	return err;
 }
 
-/* As find_part, of a folder that is listed just now. */
+/* As find_part, of a folder whose first page was asked for. */
 static enum bloscfs_err find_listed(void *arg, const char *name,
 				    enum bloscfs_there *ret_there,
 				    uint64_t *ret_length,
@@ -200,9 +202,11 @@ static enum bloscfs_err find_listed(void *arg, const char *name,
 	const struct part_of *folder = arg;
 	char text[REMOTE_WHY_CAP] = "", *path = NULL;
 	struct shelf_stat stat;
-	int status = shelf_listed(folder->far->shelf, folder->path, name,
-				  &stat);
+	int status = -1;
 
+	if (folder->listed)
+		status = shelf_listed(folder->far->shelf, folder->path, name,
+				      &stat);
 	if (status < 0) {
 		path = join(folder->path, name);
 		status = path ? shelf_look(folder->far->shelf, path, &stat,
@@ -224,14 +228,14 @@ static enum bloscfs_err is_foreign(struct far *far, const char *path,
 				   bool *ret_is)
 {
 	struct bloscfs_folder folder = folder_of(far, path);
-	char text[REMOTE_WHY_CAP], first[NAME_MAX + 1];
+	struct part_of *part = folder.arg;
+	char text[REMOTE_WHY_CAP];
 	struct bloscfs_diag why = { .chunk = -1 };
 	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
-	struct shelf_stat stat;
 	int status;
 
-	if (folder.arg) {
-		status = shelf_list(far->shelf, path, 0, first, &stat, text);
+	if (part) {
+		status = shelf_begin(far->shelf, path, &part->listed, text);
 		err = status && status != -ENOENT ?
 		      far_error(status, text, &why) : BLOSCFS_OK;
 		if (err != BLOSCFS_OK)

@@ -64,7 +64,7 @@ def a_listing_with_keep_asks_for_its_pages_alone(work):
         for number in range(1000):
             server.put(f"/bucket/f{number:04}.b2frame", content)
         server.page = 100
-        with Mount(work, "s3://bucket", "--keep", "--attr_timeout=0"
+        with Mount(work, "s3://bucket", "--keep", "--attr_timeout=60"
                    ) as mount:
             server.log.clear()
             names = os.listdir(mount.point)
@@ -73,6 +73,30 @@ def a_listing_with_keep_asks_for_its_pages_alone(work):
             # A page, and at its end one that may lie behind it; whether the
             # folder is a store.
             assert len(server.log) <= 25, len(server.log)
+
+
+def a_long_listing_goes_on_while_names_are_looked_up(work):
+    """Whoever looks up a container wants to know what the folder is."""
+    content = read(f"{DATA}/{SMALL}")
+    with Server() as server, s3(server):
+        for number in range(1000):
+            server.put(f"/bucket/f{number:04}.b2frame", content)
+        server.page = 50
+        server.latency = 0.15
+        with Mount(work, "s3://bucket", "--attr_timeout=0") as mount:
+            server.log.clear()
+            with os.scandir(mount.point) as entries:
+                count = 0
+                for entry in entries:
+                    count += 1
+                    if count % 250 == 0:
+                        assert os.path.isdir(entry.path), entry
+            equal(count, 1000, "names")
+            pages = [row[0] for row in server.log
+                     if row[0].endswith("prefix=")]
+            equal(len(set(pages)), 20, "pages")
+            # The first one is that of whoever asks what the folder is, too.
+            assert len(pages) <= 22, len(pages)
 
 
 def empty_components_are_folders(work):
@@ -132,6 +156,7 @@ if __name__ == "__main__":
     harness.main([
         with_keep_directories_lie_beside,
         a_listing_with_keep_asks_for_its_pages_alone,
+        a_long_listing_goes_on_while_names_are_looked_up,
         empty_components_are_folders,
         choices_hold_as_on_disk,
     ])
