@@ -487,6 +487,13 @@ static uint64_t waited_ms(const struct exchange *x)
 	return (uint64_t)(to - from) / 1000;
 }
 
+/* Of an answer without a body: an empty object, in which no range lies. */
+static bool is_empty(struct exchange *x)
+{
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
+	return x->status == 200 && !x->request->whole && !x->coded;
+}
+
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 {
 	struct response *r = x->response;
@@ -496,7 +503,7 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 		r->outcome = REMOTE_STOPPED;
 	else if (r->outcome == REMOTE_OK && code == CURLE_OK && x->easy) {
 		/* An answer without a body was never held against it. */
-		if (x->checked || is_as_asked(x))
+		if (x->checked || is_empty(x) || is_as_asked(x))
 			judge_status(r, &(struct judged){
 				.whole = x->request->whole,
 				.status = x->status, .got = x->skipped,

@@ -152,6 +152,18 @@ def choices_hold_as_on_disk(work):
                 equal(wrong, [], str(options))
 
 
+def empty_objects_are_empty_files(work):
+    """However a server refuses a range of nothing."""
+    with Server() as server, s3(server):
+        for name in ("a.b2frame", "b.txt"):
+            server.put("/bucket/" + name, b"")
+        for server.empty in (None, "bare 416", "200"):
+            with Mount(work, "s3://bucket") as mount:
+                for name in ("a.b2frame", "b.txt"):
+                    assert os.path.isfile(mount.path(name)), server.empty
+                    equal(read(mount.path(name)), b"")
+
+
 if __name__ == "__main__":
     harness.main([
         with_keep_directories_lie_beside,
@@ -159,4 +171,5 @@ if __name__ == "__main__":
         a_long_listing_goes_on_while_names_are_looked_up,
         empty_components_are_folders,
         choices_hold_as_on_disk,
+        empty_objects_are_empty_files,
     ])
