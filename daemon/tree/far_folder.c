@@ -238,13 +238,14 @@ static enum bloscfs_err is_foreign(struct far *far, const char *path,
 		status = shelf_begin(far->shelf, path, &part->listed, text);
 		err = status && status != -ENOENT ?
 		      far_error(status, text, &why) : BLOSCFS_OK;
-		if (err != BLOSCFS_OK)
-			far_tell(path, "listing of the source failed", status,
-				 text);
 	}
 	folder.find = find_listed;
 	if (err == BLOSCFS_OK)
 		err = bloscfs_is_foreign_folder(&folder, ret_is, &why);
+	if (err != BLOSCFS_OK)
+		far_tell(path, "listing of the source failed",
+			 err == BLOSCFS_ERR_CANCELLED ? -EINTR :
+			 -bloscfs_err_errno(err), why.text);
 	free(folder.arg);
 	return err;
 }
