@@ -109,24 +109,16 @@ static enum exit_code make_library(struct daemon *daemon)
 static enum exit_code open_far(struct daemon *daemon, const char *source)
 {
 	const struct opts *opts = daemon->opts;
-	char error[512], why[REMOTE_WHY_CAP];
-	const struct shelf *shelf;
+	char error[1024];
 	const char *name;
-	int status;
 
 	if (opts->offset || opts->length)
 		return fail(EXIT_USAGE, "offset and length are for files of "
 			    "this machine; leave them out");
-	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
+	if (far_reach(source, opts, &daemon->src.far, error, sizeof(error)))
 		return fail(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;
-	shelf = far_shelf(daemon->src.far);
-	status = shelf_probe(far_shelf(daemon->src.far), why);
-	if (status)
-		return fail(EXIT_SOURCE, "cannot read '%s': %s; %s",
-			    daemon->source, *why ? why : strerror(-status),
-			    shelf_advice(shelf, status));
-	name = shelf_single(shelf);
+	name = shelf_single(far_shelf(daemon->src.far));
 	if (!name)
 		return EXIT_OK;
 	daemon->src.file = strdup(name);

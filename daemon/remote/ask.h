@@ -14,7 +14,7 @@
  * borrowed. */
 struct remote {
 	struct transport *transport;
-	const struct keys *keys;	/* or NULL: nothing is signed */
+	struct signer *signer;		/* or NULL: nothing is signed */
 	struct diskcache *disk;		/* or NULL */
 	uint64_t retry_ms;		/* a request is tried so long */
 	uint64_t fresh_ms;		/* an answer is believed so long */

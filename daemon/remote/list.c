@@ -105,7 +105,7 @@ static int ask_page(struct shelf *shelf, const char *folder,
 	if (address && xml) {
 		remote_ask(&shelf->remote, &(struct request){
 			.url = address, .s3 = true, .whole = true,
-			.keys = shelf->remote.keys, .len = LISTING_CAP,
+			.signer = shelf->remote.signer, .len = LISTING_CAP,
 			.buf = xml }, &r);
 		status = remote_errno(&r, false);
 		strcpy(why, r.why);

@@ -20,16 +20,12 @@ struct transport_options {
 	const char *region;	/* of S3 */
 };
 
-/* What a request is signed with; NULL where it is not signed. */
-struct keys {
-	char *id, *secret;
-	char *token;		/* of a session, or NULL */
-};
+struct signer;
 
 struct request {
 	const char *url;
 	bool s3;
-	const struct keys *keys;	/* or NULL; lives as long */
+	struct signer *signer;	/* NULL: it is not signed; lives as long */
 	uint64_t off;		/* the first byte wanted */
 	bool from_end;		/* the last len bytes instead */
 	bool whole;		/* all of an answer of up to len bytes: a

@@ -78,6 +78,29 @@ int far_open(const char *source, const struct opts *opts,
 	return 0;
 }
 
+int far_reach(const char *source, const struct opts *opts,
+	      struct far **ret_far, char *error, size_t error_cap)
+{
+	char why[REMOTE_WHY_CAP];
+	struct far *far;
+	int status = far_open(source, opts, &far, error, error_cap);
+
+	if (status)
+		return status;
+	status = shelf_probe(far->shelf, why);
+	if (!status) {
+		*ret_far = far;
+		return 0;
+	}
+	/* What may follow an address is a secret. */
+	snprintf(error, error_cap, "cannot read '%.*s': %s; %s",
+		 (int)strcspn(source, "?"), source,
+		 *why ? why : strerror(-status),
+		 shelf_advice(far->shelf, status));
+	far_close(far);
+	return status;
+}
+
 void far_close(struct far *far)
 {
 	if (far)

@@ -26,6 +26,9 @@ bool far_is(const struct opts *opts, const char *source);
 /* 0, or -errno with one sentence in error. Nothing is asked of a server. */
 int far_open(const char *source, const struct opts *opts,
 	     struct far **ret_far, char *error, size_t error_cap);
+/* The same, and asks for what SOURCE names. */
+int far_reach(const char *source, const struct opts *opts,
+	      struct far **ret_far, char *error, size_t error_cap);
 /* Nothing opened through it may be left. */
 void far_close(struct far *far);
 /* Before a fork. */

@@ -93,6 +93,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "reset":
             self.close_connection = True
             return 0
+        if fault == "expired":
+            return self.plain(400, b"<Error><Code>ExpiredToken</Code>"
+                                   b"<Message>swordfish</Message></Error>")
         if fault == "late":
             self.server.hung.wait(self.server.pause)
         if fault == "garbage":
