@@ -98,7 +98,7 @@ static struct bloscfs_file *open_far(const struct opts *opts,
 			"it\n", shown, source);
 		return NULL;
 	}
-	status = far_open_container(*ret_far, fs, name, &st, &file, &why);
+	status = far_open_container(*ret_far, NULL, fs, name, &st, &file, &why);
 	if (!status)
 		return file;
 	fprintf(stderr, "bloscfs: '%.*s' is not a container that bloscfs "
