@@ -173,8 +173,8 @@ struct bloscfs_file *check_open_far(struct bloscfs *fs,
 	struct bloscfs_file *file = NULL;
 	struct bloscfs_diag why;
 	struct src_stat st;
-	int status = far_open_container(job->far, NULL, fs, job->inner, &st, &file,
-					&why);
+	int status = far_open_container(job->far, NULL, fs, job->inner, &st,
+					&file, &why);
 
 	if (!status)
 		return file;
