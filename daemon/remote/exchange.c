@@ -391,7 +391,7 @@ static uint64_t waited_ms(const struct exchange *x)
 static bool is_empty(struct exchange *x)
 {
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
-	return x->status == 200 && !x->request->whole && !x->coded;
+	return x->status == 200 && !x->request->whole && !x->answer.coded;
 }
 
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
