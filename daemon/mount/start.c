@@ -118,6 +118,7 @@ static enum exit_code open_far(struct daemon *daemon, const char *source)
 	if (far_reach(source, opts, &daemon->src.far, error, sizeof(error)))
 		return fail(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;
+	far_set_library(daemon->src.far, daemon->fs);
 	name = shelf_single(far_shelf(daemon->src.far));
 	if (!name)
 		return EXIT_OK;

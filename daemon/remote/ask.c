@@ -24,6 +24,21 @@ int64_t remote_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+bool remote_charge(struct remote *remote, uint64_t len)
+{
+	return !remote->fs || bloscfs_charge(remote->fs, len);
+}
+
+void remote_give_back(struct remote *remote, uint64_t len)
+{
+	bloscfs_give_back(remote->fs, len);
+}
+
+bool remote_is_tight(struct remote *remote)
+{
+	return bloscfs_is_tight(remote->fs);
+}
+
 bool remote_stopped(void *arg)
 {
 	const struct remote *remote = arg;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MOST_FOLDERS 64
+#define FEW_FOLDERS 4		/* where memory is wanted */
 #define MOST_ENTRIES 4000000	/* of one folder */
 #define MOST_BARREN 1000	/* pages in turn that tell no new name */
 
@@ -27,6 +28,7 @@ struct held {
 	bool mixed;			/* pages do not come sorted */
 	bool begun, complete, asking;
 	unsigned n_barren;
+	uint64_t charged;		/* bytes of memory that count */
 	int64_t since_ms;		/* when it was begun */
 	unsigned refs;			/* who looks at it */
 	struct held *newer, *older;
@@ -161,8 +163,10 @@ static void link_held(struct shelf *shelf, struct held *h)
 	shelf->n_folders++;
 }
 
-static void free_held(struct held *h)
+static void free_held(struct shelf *shelf, struct held *h)
 {
+	remote_give_back(&shelf->remote, h->charged);
+	shelf->named -= h->charged;
 	folder_release(&h->folder);
 	free(h->next);
 	free(h->last);
@@ -170,17 +174,38 @@ static void free_held(struct held *h)
 	free(h);
 }
 
-static void trim(struct shelf *shelf)
+static void trim(struct shelf *shelf, size_t most)
 {
 	struct held *h = shelf->oldest, *newer;
 
-	for (; h && shelf->n_folders > MOST_FOLDERS; h = newer) {
+	for (; h && shelf->n_folders > most; h = newer) {
 		newer = h->newer;
 		if (!h->refs) {
 			unlink_held(shelf, h);
-			free_held(h);
+			free_held(shelf, h);
 		}
 	}
+}
+
+void list_drop_idle(struct shelf *shelf)
+{
+	pthread_mutex_lock(&shelf->lock);
+	trim(shelf, FEW_FOLDERS);
+	pthread_mutex_unlock(&shelf->lock);
+}
+
+/* What names take counts up to a quarter of what there is, as those do that
+ * the kernel remembers: they are needed all the same. */
+static void count(struct shelf *shelf, struct held *h)
+{
+	uint64_t now = folder_memory(&h->folder), more = now - h->charged;
+
+	if (now <= h->charged || shelf->named + more > shelf->most_named)
+		return;
+	if (!remote_charge(&shelf->remote, more))
+		return;
+	h->charged = now;
+	shelf->named += more;
 }
 
 void list_release(struct shelf *shelf)
@@ -189,7 +214,7 @@ void list_release(struct shelf *shelf)
 		struct held *h = shelf->oldest;
 
 		unlink_held(shelf, h);
-		free_held(h);
+		free_held(shelf, h);
 	}
 }
 
@@ -211,7 +236,7 @@ static struct held *hold(struct shelf *shelf, const char *path, bool make,
 		h = h->older;
 	if (h && anew && !h->refs && !is_fresh(shelf, h)) {
 		unlink_held(shelf, h);
-		free_held(h);
+		free_held(shelf, h);
 		h = NULL;
 	}
 	if (!h && make) {
@@ -235,7 +260,8 @@ static struct held *hold(struct shelf *shelf, const char *path, bool make,
 static void let_go(struct shelf *shelf, struct held *h)
 {
 	h->refs--;
-	trim(shelf);
+	trim(shelf, remote_is_tight(&shelf->remote) ? FEW_FOLDERS :
+						      MOST_FOLDERS);
 }
 
 /* A listing that leads back, or on and on, never ends. */
@@ -327,6 +353,7 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 		status = folder_add(&h->folder, page.entries[i].name,
 				    &entry);
 	}
+	count(shelf, h);
 	if (!status)
 		status = note_order(h, &page);
 	if (!status)
@@ -363,6 +390,7 @@ static int reach(struct shelf *shelf, struct held *h, uint64_t i, char *why)
 	if (shelf->has_catalog && !h->complete) {
 		status = catalog_list(&shelf->catalog, h->path, &h->folder);
 		h->begun = h->complete = !status;
+		count(shelf, h);
 	}
 	while (!status && i >= h->folder.n && !h->complete)
 		status = h->asking ? wait_for_page(shelf) :

@@ -4,6 +4,7 @@
  */
 #include "remote/shelf_priv.h"
 
+#include "remote/pieces.h"
 #include "remote/signer.h"
 
 #include <errno.h>
@@ -66,6 +67,7 @@ static void free_shelf(struct shelf *shelf)
 	keys_release(&shelf->setup);
 	pthread_cond_destroy(&shelf->arrived);
 	pthread_mutex_destroy(&shelf->lock);
+	pthread_mutex_destroy(&shelf->remote.lock);
 	free(shelf);
 }
 
@@ -83,6 +85,7 @@ static int make_ready(struct shelf *shelf,
 		.ca_file = options->ca_file, .region = setup->region,
 	};
 	shelf->remote = (struct remote){
+		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.retry_ms = options->retry_ms, .fresh_ms = DEFAULT_FRESH_MS,
 		.may_wait = options->may_wait, .stopped = options->stopped,
 		.transport = transport_new(&shelf->transport_options),
@@ -107,6 +110,7 @@ int shelf_open(const char *source, const struct shelf_options *options,
 	}
 	pthread_mutex_init(&shelf->lock, NULL);
 	pthread_cond_init(&shelf->arrived, NULL);
+	pthread_mutex_init(&shelf->remote.lock, NULL);
 	status = find_out(shelf, source, options->catalog, error, error_cap);
 	if (!status)
 		status = make_ready(shelf, options, error, error_cap);
@@ -175,6 +179,26 @@ void shelf_hurry(struct shelf *shelf)
 {
 	atomic_store(&shelf->remote.hurry, true);
 	transport_hurry(shelf->remote.transport);
+}
+
+static void give_back(void *arg, uint64_t len)
+{
+	struct shelf *shelf = arg;
+
+	(void)len;
+	pieces_drop_idle(&shelf->remote);
+	list_drop_idle(shelf);
+}
+
+void shelf_set_library(struct shelf *shelf, struct bloscfs *fs)
+{
+	struct bloscfs_stats stats = { .size = sizeof(stats) };
+
+	bloscfs_stats_get(fs, &stats);
+	shelf->most_named = stats.memory_budget ? stats.memory_budget / 4 :
+						  UINT64_MAX;
+	shelf->remote.fs = fs;
+	bloscfs_on_want(fs, give_back, shelf);
 }
 
 void shelf_set_fresh(struct shelf *shelf, double seconds)

@@ -55,6 +55,9 @@ void shelf_close(struct shelf *shelf);
 void shelf_rest(struct shelf *shelf);
 /* The mount is to end: no server is waited for any more, or not for long. */
 void shelf_hurry(struct shelf *shelf);
+/* What is held counts against the max_memory of fs, which outlives the shelf.
+ * Before anything is taken from it. */
+void shelf_set_library(struct shelf *shelf, struct bloscfs *fs);
 /* How long an answer is believed. Before the mount serves. */
 void shelf_set_fresh(struct shelf *shelf, double seconds);
 /* The one object's name as a file's; NULL: it is a tree. */

@@ -113,6 +113,11 @@ void far_rest(struct far *far)
 	shelf_rest(far->shelf);
 }
 
+void far_set_library(struct far *far, struct bloscfs *fs)
+{
+	shelf_set_library(far->shelf, fs);
+}
+
 void far_set_fresh(struct far *far, double seconds)
 {
 	shelf_set_fresh(far->shelf, seconds);

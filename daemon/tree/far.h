@@ -33,6 +33,8 @@ int far_reach(const char *source, const struct opts *opts,
 void far_close(struct far *far);
 /* Before a fork. */
 void far_rest(struct far *far);
+/* Before anything is read: what is held counts against its max_memory. */
+void far_set_library(struct far *far, struct bloscfs *fs);
 void far_set_fresh(struct far *far, double seconds);
 struct shelf *far_shelf(const struct far *far);
 
