@@ -265,9 +265,8 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 			 &known_kind, &known);
 	status = src_look(&daemon->src, dir_fd, name, has ? &known : NULL,
 			  &now);
-	if (status)
-		return status;
-	status = leave_look(daemon, parent, dir_fd, name, &left, &ever);
+	if (!status)
+		status = leave_look(daemon, parent, dir_fd, name, &left, &ever);
 	if (status)
 		return status;
 	if (left || !node_name) {
