@@ -135,7 +135,7 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 {
 	const struct part_of *folder = arg;
 	char text[REMOTE_WHY_CAP], *whole = join(folder->path, path);
-	/* Copied by the library before this returns to the caller. */
+	/* Copied by the library before it opens another one here. */
 	static _Thread_local uint64_t identity[2];
 	struct shelf_stat stat;
 	struct lent *lent;
