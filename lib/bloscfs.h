@@ -337,6 +337,23 @@ enum bloscfs_err bloscfs_open_folder(struct bloscfs *fs,
 				     struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
 
+/* Memory that sources hold for the files of fs, and could do without (what was
+ * read ahead, or may be asked for again), counts against max_memory. Taken
+ * before it is allocated; false where it would be in the way of decoding, or
+ * anybody waits for memory: the source then does without. The calls of this
+ * group wait for nobody, and may be made under a lock. */
+bool bloscfs_charge(struct bloscfs *fs, uint64_t bytes) BLOSCFS_MUST_CHECK;
+void bloscfs_give_back(struct bloscfs *fs, uint64_t bytes);
+/* Whether bloscfs_charge would refuse anything just now: what is idle is better
+ * given back than kept. */
+bool bloscfs_is_tight(struct bloscfs *fs);
+/* Called by a thread that is about to wait for so many bytes, within a call of
+ * the library for fs but with nothing held: what sources have idle is to be
+ * given back. It must not wait for long, nor call the library but for
+ * bloscfs_give_back. Before the first file is opened. */
+void bloscfs_on_want(struct bloscfs *fs,
+		     void (*want)(void *arg, uint64_t bytes), void *arg);
+
 /* ---- entries --------------------------------------------------------- */
 
 /* An entry of a container's directory: a plain value, to be copied and kept.
@@ -673,6 +690,11 @@ const char *bloscfs_claimed(const char *name);
  * chunks in files of its own: an array or a group, by its metadata's files.
  * A few glances inside; dirfd stays the caller's and may be O_PATH. */
 enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is) BLOSCFS_MUST_CHECK;
+/* The same of a folder of the caller's own, which is not closed. */
+enum bloscfs_err bloscfs_is_foreign_folder(const struct bloscfs_folder *folder,
+					   bool *ret_is,
+					   struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
 
 /* Asked about each file of a container that is a directory, when it is opened
  * to be read, and when something but its bytes has changed since. */

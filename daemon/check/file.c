@@ -280,11 +280,13 @@ static struct bloscfs_file *open_container(struct subject *s)
 			 bloscfs_claimed(slash ? slash + 1 : job->path));
 		return NULL;
 	}
+	if (job->far && !job->error)
+		return check_open_far(fs, job, &s->finding);
 	fd = job->error ? -job->error : check_open(job->path, job->named);
 	if (fd < 0) {
 		s->finding.verdict = CHECK_UNREADABLE;
 		snprintf(s->finding.text, sizeof(s->finding.text), "%s",
-			 strerror(-fd));
+			 job->reason ? job->reason : strerror(-fd));
 		return NULL;
 	}
 	err = job->is_dir ? bloscfs_open_dir(fs, fd, &file, &why) :
@@ -311,7 +313,7 @@ void check_job(struct check_worker *worker, struct check_job *job)
 		bloscfs_close(s.file);
 	} else {
 		put_line(&s);
-		job->error = job->unrecognised ? 0 : EIO;
+		job->error = s.finding.verdict == CHECK_UNRECOGNISED ? 0 : EIO;
 	}
 	if (fclose(s.out)) {
 		free(job->lines);

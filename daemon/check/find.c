@@ -11,11 +11,13 @@
  */
 #include "check/parts.h"
 
+#include "tree/far.h"
 #include "tree/nested.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,33 +37,10 @@ int check_open(const char *path, bool named)
 	return fd < 0 ? -errno : fd;
 }
 
-static int add_job(struct check_jobs *jobs, const struct check_job *job)
-{
-	size_t cap = jobs->cap ? 2 * jobs->cap : 16;
-	struct check_job *list;
-	char *path = strdup(job->path);
-
-	if (!path)
-		return -ENOMEM;
-	if (jobs->n == jobs->cap) {
-		list = realloc(jobs->list, cap * sizeof(*list));
-		if (!list) {
-			free(path);
-			return -ENOMEM;
-		}
-		jobs->list = list;
-		jobs->cap = cap;
-	}
-	jobs->list[jobs->n] = *job;
-	jobs->list[jobs->n++].path = path;
-	jobs->size += job->size;
-	return 0;
-}
-
 static int add_unreadable(struct check_jobs *jobs, char *path, bool named,
 			  int status)
 {
-	return add_job(jobs, &(struct check_job){
+	return check_add(jobs, &(struct check_job){
 		.path = path, .named = named, .error = -status });
 }
 
@@ -247,7 +226,7 @@ static int visit_file(const struct walk *walk, struct check_job *job,
 	} else if (err != BLOSCFS_OK) {
 		job->error = bloscfs_err_errno(err);
 	}
-	return add_job(walk->jobs, job);
+	return check_add(walk->jobs, job);
 }
 
 static int visit(const struct walk *walk, char *path, bool named, bool left)
@@ -295,8 +274,11 @@ static int visit_source(struct check_jobs *jobs, const struct opts *opts,
 	struct walk walk = { .jobs = jobs, .opts = opts,
 			     .base_len = strlen(path) };
 	bool in_store = false;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), status;
+	int fd, status;
 
+	if (far_is(opts, path))
+		return check_find_far(jobs, opts, path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (nested_holds(fd)) {
 			close(fd);
@@ -326,20 +308,13 @@ int check_find(struct check_jobs *jobs, const struct opts *opts)
 		wrong |= jobs->wrong_source;
 		if (jobs->n > before || jobs->wrong_source)
 			continue;
-		fprintf(stderr, "bloscfs: '%s' is no container that bloscfs "
+		fprintf(stderr, "bloscfs: '%.*s' is no container that bloscfs "
 			"knows and holds none; check the name\n",
+			far_is(opts, opts->words[i]) ?
+			(int)strcspn(opts->words[i], "?") : INT_MAX,
 			opts->words[i]);
 		wrong = true;
 	}
 	jobs->wrong_source = wrong;
 	return 0;
-}
-
-void check_jobs_release(struct check_jobs *jobs)
-{
-	for (size_t i = 0; i < jobs->n; i++) {
-		free(jobs->list[i].path);
-		free(jobs->list[i].lines);
-	}
-	free(jobs->list);
 }

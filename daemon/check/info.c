@@ -6,6 +6,7 @@
 
 #include "bloscfs.h"
 #include "sandbox/sandbox.h"
+#include "tree/far.h"
 
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -70,6 +71,43 @@ static struct bloscfs_file *open_container(const struct opts *opts,
 	return NULL;
 }
 
+static struct bloscfs_file *open_far(const struct opts *opts,
+				     struct bloscfs *fs, const char *source,
+				     struct far **ret_far)
+{
+	int shown = (int)strcspn(source, "?");	/* secrets may follow */
+	struct bloscfs_diag why = { .chunk = -1 };
+	struct bloscfs_file *file = NULL;
+	char error[1024];
+	const char *name;
+	struct src_stat st;
+	int status;
+
+	if (opts->offset || opts->length) {
+		fprintf(stderr, "bloscfs: offset and length are for files of "
+			"this machine; leave them out\n");
+		return NULL;
+	}
+	if (far_reach(source, opts, ret_far, error, sizeof(error))) {
+		fprintf(stderr, "bloscfs: %s\n", error);
+		return NULL;
+	}
+	name = shelf_single(far_shelf(*ret_far));
+	if (!name) {
+		fprintf(stderr, "bloscfs: '%.*s' is a folder and no "
+			"container; bloscfs --check names the containers in "
+			"it\n", shown, source);
+		return NULL;
+	}
+	status = far_open_container(*ret_far, NULL, fs, name, &st, &file, &why);
+	if (!status)
+		return file;
+	fprintf(stderr, "bloscfs: '%.*s' is not a container that bloscfs "
+		"knows: %s; check the file\n", shown, source,
+		why.text[0] ? why.text : strerror(-status));
+	return NULL;
+}
+
 static bool print_file(struct bloscfs_file *file,
 		       const struct bloscfs_node *node)
 {
@@ -98,18 +136,24 @@ static bool print_file(struct bloscfs_file *file,
 static enum exit_code print_one(const struct opts *opts, struct bloscfs *fs,
 				const char *path)
 {
-	struct bloscfs_file *file = open_container(opts, fs, path);
+	struct far *far = NULL;
+	struct bloscfs_file *file = far_is(opts, path) ?
+				    open_far(opts, fs, path, &far) :
+				    open_container(opts, fs, path);
 	struct bloscfs_node root = bloscfs_root(), node;
 	struct bloscfs_diag why;
 	enum exit_code code = EXIT_OK;
 
-	if (!file)
+	if (!file) {
+		far_close(far);
 		return EXIT_SOURCE;
+	}
 	if (!bloscfs_lookup(file, &root, "info.json", &node) ||
 	    !print_file(file, &node) ||
 	    bloscfs_file_status(file, &why) != BLOSCFS_GOOD)
 		code = EXIT_FAILED;
 	bloscfs_close(file);
+	far_close(far);
 	return code;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * parts.h - what the parts of --check share: the list of containers
- * (check/find.c), the verdict on one (check/file.c), its chunks
- * (check/chunks.c), and the threads that work on all of it (check/check.c).
+ * (check/jobs.c), what fills it (check/find.c and check/far.c), the verdict on
+ * one (check/file.c), its chunks (check/chunks.c), and the threads that work
+ * on all of it (check/check.c).
  *
  * The list is complete before the threads start. A container is one thread's;
  * its chunks are put on a board where threads without a container of their
@@ -41,6 +42,9 @@ struct check_job {
 	bool named;		/* on the command line */
 	bool unrecognised;	/* by its content it is none */
 	int error;		/* errno of looking at it, or 0 */
+	char *reason;		/* of that, where more is known; owned */
+	struct far *far;	/* on a server, at inner; NULL: a file */
+	char *inner;		/* owned */
 	uint64_t size;		/* bytes as stored */
 	char *lines;		/* once done; NULL: no memory for them */
 	size_t lines_len;
@@ -53,6 +57,8 @@ struct check_jobs {
 	size_t n, cap;
 	uint64_t size;		/* of all */
 	bool wrong_source;	/* a SOURCE held no container */
+	struct far **fars;	/* servers of jobs */
+	size_t n_fars;
 };
 
 /* The first fault of the worst kind. */
@@ -104,13 +110,31 @@ struct check_worker {
 	_Atomic uint64_t part;		/* of the job's size that is done */
 };
 
+/* ---- check/jobs.c ---------------------------------------------------- */
+
+/* Takes a copy of the path, and over what else the job owns. 0 or -ENOMEM, as
+ * below. */
+int check_add(struct check_jobs *jobs, const struct check_job *job);
+/* Takes far over. */
+int check_add_far(struct check_jobs *jobs, struct far *far);
+void check_jobs_release(struct check_jobs *jobs);
+
 /* ---- check/find.c ---------------------------------------------------- */
 
 /* The containers below the sources, in order. -ENOMEM, or 0. */
 int check_find(struct check_jobs *jobs, const struct opts *opts);
-void check_jobs_release(struct check_jobs *jobs);
 /* Opens a file or folder; links are followed only where they were named. */
 int check_open(const char *path, bool named);
+
+/* ---- check/far.c ----------------------------------------------------- */
+
+/* The same of one SOURCE on a server. */
+int check_find_far(struct check_jobs *jobs, const struct opts *opts,
+		   const char *source);
+/* Opens a job that is on a server. NULL, and the finding says why. */
+struct bloscfs_file *check_open_far(struct bloscfs *fs,
+				    const struct check_job *job,
+				    struct check_finding *finding);
 
 /* ---- check/file.c ---------------------------------------------------- */
 

@@ -301,7 +301,7 @@ char *log_quote(char *buf, size_t cap, const char *text)
 	return buf;
 }
 
-const char *log_errno_name(int error)
+static const char *errno_name(int error)
 {
 	static const struct {
 		int error;
@@ -354,7 +354,7 @@ void log_fault(enum log_level level, const char *path, const char *what,
 		reason_of(reason, sizeof(reason), why);
 		snprintf(text, sizeof(text), "%s: %s%s%s: %s", quoted, what,
 			 error ? ", " : "",
-			 error ? log_errno_name(error) : "", reason);
+			 error ? errno_name(error) : "", reason);
 		write_line(level, text);
 	}
 	pthread_mutex_unlock(&state.lock);

@@ -62,8 +62,6 @@ void log_msg(enum log_level level, const char *fmt, ...)
 void log_fault(enum log_level level, const char *path, const char *what,
 	       int error, const struct bloscfs_diag *why);
 
-/* "EIO" */
-const char *log_errno_name(int error);
 /* Puts text into quotes, with control bytes, quotes and backslashes spelt
  * out; cut to cap bytes. Returns buf. */
 char *log_quote(char *buf, size_t cap, const char *text);

@@ -94,14 +94,15 @@ static enum exit_code make_library(struct daemon *daemon)
 static enum exit_code open_far(struct daemon *daemon, const char *source)
 {
 	const struct opts *opts = daemon->opts;
-	char error[512];
+	char error[1024];
 
-	if (opts->keep || opts->offset || opts->length)
-		return say_failed(EXIT_USAGE, "keep, offset and length are "
-				  "for files of this machine; leave them out");
+	if (opts->offset || opts->length)
+		return say_failed(EXIT_USAGE, "offset and length are for files "
+				  "of this machine; leave them out");
 	if (far_open(source, opts, &daemon->src.far, error, sizeof(error)))
 		return say_failed(EXIT_SOURCE, "%s", error);
 	daemon->src.choice = &opts->choice;
+	far_set_library(daemon->src.far, daemon->fs);
 	if (!opts->disk_cache)
 		return EXIT_OK;
 	daemon->write_dir = realpath(opts->disk_cache, NULL);

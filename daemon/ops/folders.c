@@ -3,14 +3,15 @@
  * folders.c - see folders.h.
  *
  * With keep, entry n of a folder is at the offset 2n and the directory beside
- * it at 2n + 1; on a server, offsets are as in a container's directory
- * (dirs.c); else they are the folder's own.
+ * it at 2n + 1; on a server they are 2n + 2 and 2n + 3, behind the dots; else
+ * offsets are the folder's own.
  */
 #include "ops/folders.h"
 
 #include "call.h"
 #include "tree/far.h"
 #include "tree/keep.h"
+#include "tree/leave.h"
 #include "tree/look.h"
 #include "tree/places.h"
 
@@ -260,7 +261,57 @@ static int list_source(struct daemon *daemon, struct listing *list,
 	}
 }
 
-/* Offsets as in a container's directory. 0 or -errno. */
+/* With keep a listing tells which folders are containers, and asks for a page
+ * of each. */
+static enum src_kind kind_of_folder(struct daemon *daemon,
+				    const struct handle *handle,
+				    const char *name)
+{
+	LOOK_PATH path = NULL;
+	struct src_stat st;
+
+	return look_join(daemon, handle->node, name, &path) ||
+	       far_look(daemon->src.far, path, &st) ? SRC_DIR :
+	       far_kind(daemon->src.far, daemon->src.choice, path, &st);
+}
+
+/* Of an entry, at an even offset, and with keep of the directory beside it, at
+ * the odd one behind. False where not all of it was added. */
+static bool add_far(struct daemon *daemon, struct listing *list,
+		    const struct handle *handle, const char *name,
+		    enum src_kind kind, const struct src_stat *st, bool left,
+		    bool told, off_t off)
+{
+	bool keep = daemon->opts->keep;
+	off_t next = (off | 1) + 1;
+	char dir[NAME_MAX + 1];
+	int beside = -ENOENT;
+
+	if (!reply_list_fits(list, name))
+		return false;
+	if (src_hides(name) || tree_is_control(handle->node, name))
+		return true;
+	if (keep && kind == SRC_DIR && !left)
+		kind = kind_of_folder(daemon, handle, name);
+	if (keep && kind == SRC_CONTAINER)
+		beside = keep_name(daemon, handle->node, -1, name, dir);
+	if (call_is_void())
+		return false;
+	/* Who wants more of what is not known yet looks it up. */
+	if (!(off & 1))
+		add_found(daemon, list, handle, name, 0,
+			  look_kind(keep ? src_plain_kind(st) : kind), st,
+			  beside == -ENOENT ? next : next - 1, told);
+	if (beside == -ENOENT)
+		return true;
+	if (!reply_list_fits(list, dir))
+		return false;
+	add_found(daemon, list, handle, dir, beside, NODE_CONTAINER, st, next,
+		  told);
+	return true;
+}
+
+/* Entry n is at the offset 2n + 2. 0 or -errno. */
 static int list_far(struct daemon *daemon, struct listing *list,
 		    const struct handle *handle, off_t off)
 {
@@ -268,28 +319,28 @@ static int list_far(struct daemon *daemon, struct listing *list,
 	char name[NAME_MAX + 1];
 	enum src_kind kind;
 	struct src_stat st;
+	bool left;
 	int status = look_path(daemon, handle->node, &path);
 
+	if (!status)
+		status = leave_far(daemon, handle->node, NULL, &left);
 	if (!status && !reply_list_dots(daemon, list, handle->node, &off))
 		return 0;
 	while (!status) {
 		status = far_list(daemon->src.far, daemon->src.choice, path,
-				  (uint64_t)off - 2, name, &kind, &st);
+				  (uint64_t)off / 2 - 1, name, &kind, &st);
 		if (status == -ENOENT)
 			return 0;
-		if (status < 0 || call_is_void())
+		if (status >= 0 && left)
+			kind = src_plain_kind(&st);
+		if (status < 0 || call_is_void() ||
+		    !add_far(daemon, list, handle, name, kind, &st,
+			     left, status == 0, off))
 			break;
-		if (!reply_list_fits(list, name))
-			return 0;
-		off++;
-		if (src_hides(name) || tree_is_control(handle->node, name))
-			continue;
-		/* Who wants more of what is not known yet looks it up. */
-		add_found(daemon, list, handle, name, 0, look_kind(kind),
-			  &st, off, status == 0);
+		off = (off | 1) + 1;
 		status = 0;
 	}
-	return list->len ? 0 : status;
+	return list->len || status > 0 ? 0 : status;
 }
 
 int folders_list(struct daemon *daemon, struct listing *list,

@@ -5,6 +5,7 @@
 #include "ops/handle.h"
 
 #include "call.h"
+#include "invariant.h"
 #include "remote/shelf.h"
 #include "tree/opening.h"
 
@@ -16,7 +17,7 @@ static struct {
 	struct handle *first;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-struct handle *handle_new(struct daemon *daemon, struct node *node)
+static struct handle *make_handle(struct daemon *daemon, struct node *node)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
 
@@ -38,23 +39,33 @@ struct handle *handle_new(struct daemon *daemon, struct node *node)
 
 void handle_ref(struct handle *handle)
 {
-	atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+	unsigned refs = atomic_fetch_add_explicit(&handle->refs, 1,
+						  memory_order_relaxed);
+
+	INVARIANT(refs > 0);
 }
 
 void handle_close_dir(struct daemon *daemon, struct handle *handle)
 {
+	unsigned n_dirs;
+
 	if (!handle->dir)
 		return;
 	closedir(handle->dir);
 	handle->dir = NULL;
-	atomic_fetch_sub(&daemon->n_dirs, 1);
+	n_dirs = atomic_fetch_sub(&daemon->n_dirs, 1);
+	INVARIANT(n_dirs > 0);
 }
 
 void handle_put(struct daemon *daemon, struct handle *handle)
 {
-	if (atomic_fetch_sub(&handle->refs, 1) != 1)
+	unsigned refs = atomic_fetch_sub(&handle->refs, 1);
+
+	INVARIANT(refs > 0);
+	if (refs > 1)
 		return;
 	pthread_mutex_lock(&all.lock);
+	INVARIANT(*handle->at == handle);
 	*handle->at = handle->next;
 	if (handle->next)
 		handle->next->at = handle->at;
@@ -82,7 +93,7 @@ bool handle_answer_open(struct daemon *daemon, struct task *task,
 	int status = -ESTALE;
 
 	if (node) {
-		handle = handle_new(daemon, node);
+		handle = make_handle(daemon, node);
 		status = handle ? open(daemon, node, handle, &task->fi) :
 				  -ENOMEM;
 		tree_put(&daemon->tree, node);
@@ -155,6 +166,8 @@ struct container *handle_container(struct daemon *daemon, struct handle *handle)
 
 	for (i = 0;; i++) {
 		pthread_mutex_lock(&handle->lock);
+		/* What lies in a container was opened with it. */
+		INVARIANT(handle->container);
 		container =
 			tree_hold_container(&daemon->tree, handle->container);
 		pthread_mutex_unlock(&handle->lock);

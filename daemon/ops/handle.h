@@ -32,8 +32,6 @@ struct handle {
 	struct handle *next, **at;	/* among all */
 };
 
-/* NULL on no memory. */
-struct handle *handle_new(struct daemon *daemon, struct node *node);
 void handle_ref(struct handle *handle);
 /* Frees it with the last reference. A request must hold one to touch the
  * handle after its reply: the kernel may let go at once. */

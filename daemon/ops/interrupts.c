@@ -7,6 +7,7 @@
  */
 #include "ops/interrupts.h"
 
+#include "invariant.h"
 #include "ops/work_priv.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 /* With the lock held: who is at it stops, or whoever sweeps answers it. */
 static void cancel(struct work *work, struct parked *p)
 {
+	INVARIANT(!p->cancelled);
 	p->cancelled = true;
 	work->counts.n_interrupted++;
 	if (p->call)
@@ -50,8 +52,7 @@ static struct parked *take_cancelled(struct work *work)
 	p = parking_find_cancelled(&work->parking);
 	if (p) {
 		parking_take_out(&work->parking, p);
-		work->counts.n_waiting--;
-		atomic_fetch_sub(&work->n_cancelled, 1);
+		work_end_wait(work, p);
 	}
 	pthread_mutex_unlock(&work->lock);
 	return p;

@@ -50,17 +50,14 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 		status = -ENOENT;
 	if (status)
 		return status;
-	if (daemon->src.far) {
-		status = look_far(daemon, parent, name, &kind, &st);
-	} else {
-		dir_fd = src_at(&daemon->src, -1, path,
-				O_PATH | O_DIRECTORY);
-		if (dir_fd < 0)
-			return look_as_stale(dir_fd);
-		status = keep_lookup(daemon, parent, dir_fd, name, &kind,
-				     &st);
+	/* A server has no directory to open. */
+	dir_fd = daemon->src.far ? -1 : src_at(&daemon->src, -1, path,
+					       O_PATH | O_DIRECTORY);
+	if (dir_fd < 0 && !daemon->src.far)
+		return look_as_stale(dir_fd);
+	status = keep_lookup(daemon, parent, dir_fd, name, &kind, &st);
+	if (dir_fd >= 0)
 		close(dir_fd);
-	}
 	if (status == -ENOENT)
 		tree_drop(&daemon->tree, parent, name);
 	if (!status)

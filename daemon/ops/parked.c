@@ -4,6 +4,8 @@
  */
 #include "ops/parked.h"
 
+#include "invariant.h"
+
 #include <stdint.h>
 #include <time.h>
 
@@ -15,6 +17,7 @@ void parking_init(struct parking *parking)
 
 void parking_append(struct parking *parking, struct parked *p)
 {
+	INVARIANT(!*parking->last);
 	p->next = NULL;
 	*parking->last = p;
 	parking->last = &p->next;
@@ -24,8 +27,10 @@ void parking_take_out(struct parking *parking, struct parked *p)
 {
 	struct parked **at = &parking->first;
 
-	while (*at != p)
+	while (*at != p) {
+		INVARIANT(*at);
 		at = &(*at)->next;
+	}
 	*at = p->next;
 	if (!*at)
 		parking->last = at;

@@ -4,6 +4,7 @@
  */
 #include "ops/reply.h"
 
+#include "invariant.h"
 #include "tree/source_rights.h"
 
 #include <errno.h>
@@ -209,6 +210,8 @@ void reply_list_add(struct listing *list, const char *name,
 	else
 		list->len += fuse_add_direntry(list->req, at, room, name,
 					       &param->attr, next);
+	/* Who adds has asked whether it fits. */
+	INVARIANT(list->len <= list->cap);
 }
 
 /* "." and "..": a number and a type, nothing that the kernel would keep. */
@@ -232,6 +235,7 @@ bool reply_list_dots(struct daemon *daemon, struct listing *list,
 {
 	static const char *const dots[] = { ".", ".." };
 
+	INVARIANT(*off >= 0);
 	for (; *off < 2; ++*off) {
 		if (!reply_list_fits(list, dots[*off]))
 			return false;

@@ -4,6 +4,7 @@
  */
 #include "ops/threads.h"
 
+#include "invariant.h"
 #include "log/log.h"
 #include "ops/reply.h"
 #include "ops/work_priv.h"
@@ -54,6 +55,7 @@ static void answer_stopped(struct daemon *daemon, struct task *task)
 /* With the lock held: ends it, or makes it wait for a slow thread. */
 static void leave_stage(struct work *work, struct parked *p, bool done)
 {
+	INVARIANT(p->call == work_call());
 	p->call = NULL;
 	if (done) {
 		parking_take_out(&work->parking, p);
@@ -78,9 +80,8 @@ static void run_parked(struct daemon *daemon, struct parked *p)
 	enum stage stage = p->stage;
 	bool done;
 
-	work->counts.n_waiting--;
-	if (p->cancelled)
-		atomic_fetch_sub(&work->n_cancelled, 1);
+	INVARIANT(p->ready);
+	work_end_wait(work, p);
 	/* Under the lock: an interrupt from here on is heard. */
 	bloscfs_call_start(work_call(), stage == SLOW ? &slow : &patient);
 	if (p->cancelled)
@@ -227,6 +228,8 @@ bool threads_stop(struct daemon *daemon, unsigned wait_ms)
 		if (!join_within(work->threads[i], wait_ms))
 			return false;
 	while ((p = work->parking.first)) {
+		/* No thread is left that could be at it. */
+		INVARIANT(!p->call);
 		parking_take_out(&work->parking, p);
 		fuse_reply_err(p->task.req, EINTR);
 		free(p);

@@ -4,6 +4,7 @@
  */
 #include "ops/work_priv.h"
 
+#include "invariant.h"
 #include "ops/interrupts.h"
 
 #include <errno.h>
@@ -94,6 +95,8 @@ static struct parked *make_parked(struct daemon *daemon,
 
 void work_enter_stage(struct work *work, struct parked *p, enum stage stage)
 {
+	/* It only ever goes on to where there is more time. */
+	INVARIANT(stage >= p->stage && !p->call);
 	p->stage = stage;
 	work->counts.n_waiting++;
 	work->counts.n_slow += stage == SLOW;
@@ -108,6 +111,7 @@ static bool take_permit(struct work *work)
 {
 	bool taken = work->n_quick < work->max_quick;
 
+	INVARIANT(work->n_quick <= work->max_quick);
 	work->n_quick += taken;
 	return taken;
 }
@@ -155,12 +159,11 @@ static struct parked *pass_permit(struct work *work)
 	struct parked *p;
 
 	pthread_mutex_lock(&work->lock);
+	INVARIANT(work->n_quick > 0);
 	p = parking_pick(&work->parking, QUICK, &work->costs, UINT_MAX);
 	if (p) {
 		parking_take_out(&work->parking, p);
-		work->counts.n_waiting--;
-		if (p->cancelled)
-			atomic_fetch_sub(&work->n_cancelled, 1);
+		work_end_wait(work, p);
 	} else {
 		work->n_quick--;
 	}

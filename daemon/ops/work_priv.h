@@ -5,6 +5,7 @@
 #ifndef BFS_DAEMON_OPS_WORK_PRIV_H
 #define BFS_DAEMON_OPS_WORK_PRIV_H
 
+#include "invariant.h"
 #include "ops/parked.h"
 #include "ops/work.h"
 
@@ -48,6 +49,18 @@ static inline uint64_t now_ns(clockid_t clock)
 struct bloscfs_call *work_call(void);
 /* With the lock held: it waits for a thread of that stage, or a permit. */
 void work_enter_stage(struct work *work, struct parked *p, enum stage stage);
+/* With the lock held: it waits no longer. */
+static inline void work_end_wait(struct work *work, const struct parked *p)
+{
+	INVARIANT(work->counts.n_waiting > 0 && !p->call);
+	work->counts.n_waiting--;
+	if (p->cancelled) {
+		unsigned n = atomic_fetch_sub(&work->n_cancelled, 1);
+
+		INVARIANT(n > 0);
+	}
+}
+
 /* With the lock held: what a container's request took. */
 void work_add_cost(struct work *work, const void *container, uint64_t ns);
 

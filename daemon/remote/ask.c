@@ -4,7 +4,10 @@
  */
 #include "remote/ask.h"
 
+#include "remote/signer.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,6 +22,21 @@ int64_t remote_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool remote_charge(struct remote *remote, uint64_t len)
+{
+	return !remote->fs || bloscfs_charge(remote->fs, len);
+}
+
+void remote_give_back(struct remote *remote, uint64_t len)
+{
+	bloscfs_give_back(remote->fs, len);
+}
+
+bool remote_is_tight(struct remote *remote)
+{
+	return bloscfs_is_tight(remote->fs);
 }
 
 bool remote_stopped(void *arg)
@@ -93,6 +111,42 @@ void remote_wait_a_moment(pthread_cond_t *cond, pthread_mutex_t *lock)
 	pthread_cond_timedwait(cond, lock, &until);
 }
 
+/* False where there are no keys to sign with. */
+static bool find_keys(struct remote *remote, const struct request *request,
+		      struct response *r)
+{
+	const char *why = "";
+	int status;
+
+	if (!request->signer)
+		return true;
+	status = signer_ready(request->signer, remote_stopped, remote, &why);
+	if (!status)
+		return true;
+	*r = (struct response){ .total = UINT64_MAX };
+	r->outcome = status == -EINTR ? REMOTE_STOPPED : REMOTE_DENIED;
+	snprintf(r->why, sizeof(r->why), "%s", why);
+	return false;
+}
+
+/* Asks once, and once more with new keys where the old ones have expired. */
+static void ask_signed(struct remote *remote, const struct request *request,
+		       struct response *r)
+{
+	int64_t begin;
+
+	for (int i = 0; i < 2; i++) {
+		if (!find_keys(remote, request, r))
+			return;
+		begin = remote_now_ms();
+		transport_ask(remote->transport, request, remote_stopped,
+			      remote, r);
+		if (r->outcome != REMOTE_EXPIRED || !request->signer ||
+		    !signer_expire(request->signer, begin))
+			return;
+	}
+}
+
 void remote_ask(struct remote *remote, const struct request *request,
 		struct response *r)
 {
@@ -104,8 +158,7 @@ void remote_ask(struct remote *remote, const struct request *request,
 		return;
 	}
 	for (unsigned i = 1;; i++) {
-		transport_ask(remote->transport, request, remote_stopped,
-			      remote, r);
+		ask_signed(remote, request, r);
 		if (r->outcome != REMOTE_BUSY)
 			return;
 		pause = pause_before(i, r);
@@ -130,7 +183,7 @@ struct request object_request(const struct identity *o, uint64_t off,
 
 	return (struct request){
 		.url = o->url, .s3 = o->s3,
-		.keys = o->s3 ? o->remote->keys : NULL,
+		.signer = o->s3 ? o->remote->signer : NULL,
 		.off = off, .len = len, .buf = buf,
 		.if_tag = *tag ? tag : NULL,
 		.if_date = *tag && !weak ? 0 : o->facts.modified,

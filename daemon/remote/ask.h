@@ -7,6 +7,8 @@
 
 #include "remote/transport.h"
 
+#include "bloscfs.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -14,7 +16,7 @@
  * borrowed. */
 struct remote {
 	struct transport *transport;
-	const struct keys *keys;	/* or NULL: nothing is signed */
+	struct signer *signer;		/* or NULL: nothing is signed */
 	struct diskcache *disk;		/* or NULL */
 	uint64_t retry_ms;		/* a request is tried so long */
 	uint64_t fresh_ms;		/* an answer is believed so long */
@@ -23,6 +25,10 @@ struct remote {
 	bool (*may_wait)(void);
 	/* Whether the calling thread's work is wanted no more; or NULL. */
 	bool (*stopped)(void);
+	/* What is held counts against its max_memory; NULL: against none. */
+	struct bloscfs *fs;
+	pthread_mutex_t lock;	/* guards the list below */
+	struct object *opened;
 	_Atomic uint64_t ahead;	/* bytes asked for ahead and not used, of all */
 	_Atomic uint64_t n_retries;
 	atomic_bool hurry;		/* nothing is tried again */
@@ -50,6 +56,11 @@ struct identity {
 	atomic_bool gone;		/* ... or was not there */
 	_Atomic int64_t checked_ms;	/* when it was still the same */
 };
+
+/* Memory that may be held, or is better given back (bloscfs.h). No wait. */
+bool remote_charge(struct remote *remote, uint64_t len);
+void remote_give_back(struct remote *remote, uint64_t len);
+bool remote_is_tight(struct remote *remote);
 
 int64_t remote_now_ms(void);
 bool remote_may_wait(const struct remote *remote);

@@ -270,13 +270,25 @@ static int write_total(int fd, uint64_t total)
 	return disk_write_all(fd, bytes, sizeof(bytes), 0);
 }
 
+/* What is no file is removed, and made. */
+static int open_size(const struct diskfolder *folder, int *ret_fd)
+{
+	const int flags = O_RDWR | O_CREAT;
+	int64_t used;
+	int status = disk_open_file(folder->fd, SIZE_FILE, flags, ret_fd,
+				    &used);
+
+	if (status != -EBADMSG)
+		return status;
+	diskfolder_remove(folder, SIZE_FILE);
+	return disk_open_file(folder->fd, SIZE_FILE, flags, ret_fd, &used);
+}
+
 /* The lock goes with the descriptor, also where the process is killed. */
 static int settle(struct diskfolder *folder)
 {
 	uint64_t total = 0;
-	int64_t used;
-	int fd, status = disk_open_file(folder->fd, SIZE_FILE,
-					O_RDWR | O_CREAT, &fd, &used);
+	int fd, status = open_size(folder, &fd);
 
 	if (status)
 		return status;

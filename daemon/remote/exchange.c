@@ -9,9 +9,9 @@
 #include "remote/exchange.h"
 
 #include "remote/judge.h"
+#include "remote/signer.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,6 @@
 
 #define MOST_REDIRECTS 5
 #define MOST_ERROR_TEXT (64 << 10)
-#define MOST_RETRY_MS 60000
 #define SLOWEST 16384		/* bytes a second over a whole answer */
 
 static void refuse(struct exchange *x, enum outcome outcome, const char *why)
@@ -39,94 +38,6 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The value of a header called name, without blanks; NULL: it is another. */
-static const char *value_of(const char *line, size_t len, const char *name,
-			    size_t *ret_len)
-{
-	size_t n = strlen(name);
-
-	if (len <= n || line[n] != ':' || strncasecmp(line, name, n) != 0)
-		return NULL;
-	line += n + 1;
-	len -= n + 1;
-	while (len > 0 && isspace((unsigned char)*line)) {
-		line++;
-		len--;
-	}
-	while (len > 0 && isspace((unsigned char)line[len - 1]))
-		len--;
-	*ret_len = len;
-	return line;
-}
-
-/* "bytes FIRST-LAST/TOTAL": held against what was asked for. */
-static void take_range(struct exchange *x, const char *value, size_t len)
-{
-	const struct request *q = x->request;
-	struct response *r = x->response;
-	uint64_t first, last, total, want;
-	char text[96];
-	int end = 0;
-
-	if (len >= sizeof(text))
-		return;
-	memcpy(text, value, len);
-	text[len] = '\0';
-	if (sscanf(text, "bytes */%" SCNu64 "%n", &total, &end) == 1 &&
-	    !text[end]) {
-		r->total = total;
-		return;
-	}
-	if (sscanf(text, "bytes %" SCNu64 "-%" SCNu64 "/%" SCNu64 "%n",
-		   &first, &last, &total, &end) != 3 || text[end] ||
-	    last >= total || first > last)
-		return;
-	want = q->from_end && total < q->len ? total : q->len;
-	if (q->from_end ? last != total - 1 || last - first + 1 != want :
-			  first != q->off || last - first >= q->len)
-		return;
-	if (!q->from_end && last - first + 1 < q->len && last != total - 1)
-		return;
-	r->off = first;
-	r->len = last - first + 1;
-	r->total = total;
-	x->ranged = true;
-}
-
-static void take_retry(struct response *r, const char *value, size_t len)
-{
-	char text[64];
-	int64_t ms;
-
-	if (len >= sizeof(text))
-		return;
-	memcpy(text, value, len);
-	text[len] = '\0';
-	if (isdigit((unsigned char)*text))
-		ms = len > 6 ? MOST_RETRY_MS : (int64_t)atol(text) * 1000;
-	else
-		ms = (curl_getdate(text, NULL) - time(NULL)) * 1000;
-	if (ms > 0)
-		r->retry_ms = ms < MOST_RETRY_MS ? (uint64_t)ms :
-						   MOST_RETRY_MS;
-}
-
-/* The headers of each answer on the way, of redirects too: the last count. */
-static void begin_answer(struct exchange *x)
-{
-	struct response *r = x->response;
-
-	x->ranged = x->coded = x->checked = false;
-	x->status = 0;
-	r->tag[0] = '\0';
-	r->modified = 0;
-	r->total = UINT64_MAX;
-	r->off = r->len = 0;
-	r->retry_ms = 0;
-	x->skipped = 0;
-	memset(x->text, 0, sizeof(x->text));
-}
-
 /* Whether an answer leads elsewhere, where a connection may take its time. */
 static bool is_sent_on(const struct exchange *x)
 {
@@ -139,43 +50,21 @@ static bool is_sent_on(const struct exchange *x)
 static size_t take_header(char *line, size_t size, size_t n, void *arg)
 {
 	struct exchange *x = arg;
-	struct response *r = x->response;
-	size_t len = size * n, value_len;
-	const char *value;
+	size_t len = size * n;
 
 	x->heard_ms = now_ms();
 	/* What comes behind a body changes nothing any more. */
 	if (x->checked)
 		return len;
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
-		begin_answer(x);
+		answer_begin(&x->answer);
 		x->status = 1;
-	} else if ((value = value_of(line, len, "etag", &value_len))) {
-		if (value_len < sizeof(r->tag) &&
-		    !memchr(value, '\0', value_len)) {
-			memcpy(r->tag, value, value_len);
-			r->tag[value_len] = '\0';
-		}
-	} else if ((value = value_of(line, len, "last-modified",
-				     &value_len))) {
-		char text[64];
-
-		snprintf(text, sizeof(text), "%.*s", (int)value_len, value);
-		r->modified = curl_getdate(text, NULL);
-		if (r->modified < 0)
-			r->modified = 0;
-	} else if ((value = value_of(line, len, "content-range",
-				     &value_len))) {
-		take_range(x, value, value_len);
-	} else if ((value = value_of(line, len, "content-encoding",
-				     &value_len))) {
-		x->coded = value_len != 8 ||
-			   strncasecmp(value, "identity", 8) != 0;
-	} else if ((value = value_of(line, len, "retry-after",
-				     &value_len))) {
-		take_retry(r, value, value_len);
+		x->skipped = 0;
+		memset(x->text, 0, sizeof(x->text));
 	} else if (len <= 2 && is_sent_on(x)) {
 		x->heard_ms = 0;
+	} else {
+		answer_take(&x->answer, line, len);
 	}
 	return len;
 }
@@ -188,7 +77,7 @@ static bool is_as_asked(struct exchange *x)
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
 	if (x->status < 200 || x->status >= 300)
 		return true;
-	if (q->whole && x->status == 200 && !x->coded) {
+	if (q->whole && x->status == 200 && !x->answer.coded) {
 		x->response->len = q->len;
 		return true;
 	}
@@ -196,10 +85,10 @@ static bool is_as_asked(struct exchange *x)
 		refuse(x, REMOTE_REFUSED, "the server sends whole files where "
 		       "a range is asked for; bloscfs needs one that serves "
 		       "ranges");
-	else if (x->coded)
+	else if (x->answer.coded)
 		refuse(x, REMOTE_REFUSED, "the server compresses what it "
 		       "sends, although asked not to");
-	else if (!x->ranged)
+	else if (!x->answer.ranged)
 		refuse(x, REMOTE_REFUSED, "the server sends another range "
 		       "than the one asked for");
 	else if (q->if_tag && strcmp(q->if_tag, x->response->tag) != 0)
@@ -345,26 +234,35 @@ static bool add_headers(struct exchange *x)
 }
 
 /* libcurl keeps copies of all texts but the list of headers. */
-static bool sign(struct exchange *x,
-		 const struct transport_options *options)
+static bool take_keys(void *arg, const struct keys *keys)
 {
-	const struct keys *keys = x->request->keys;
-	char provider[96], line[4096];
+	struct exchange *x = arg;
+	char line[4096];
+	bool done;
 
-	if (!keys)
-		return true;
-	snprintf(provider, sizeof(provider), "aws:amz:%s:s3",
-		 options->region);
-	if (curl_easy_setopt(x->easy, CURLOPT_AWS_SIGV4, provider) ||
-	    curl_easy_setopt(x->easy, CURLOPT_USERNAME, keys->id) ||
+	if (curl_easy_setopt(x->easy, CURLOPT_USERNAME, keys->id) ||
 	    curl_easy_setopt(x->easy, CURLOPT_PASSWORD, keys->secret))
 		return false;
 	if (!keys->token)
 		return true;
-	if (snprintf(line, sizeof(line), "x-amz-security-token: %s",
-		     keys->token) >= (int)sizeof(line))
-		return false;
-	return add_header(x, line);
+	done = snprintf(line, sizeof(line), "x-amz-security-token: %s",
+			keys->token) < (int)sizeof(line) &&
+	       add_header(x, line);
+	explicit_bzero(line, sizeof(line));
+	return done;
+}
+
+static bool sign(struct exchange *x,
+		 const struct transport_options *options)
+{
+	char provider[96];
+
+	if (!x->request->signer)
+		return true;
+	snprintf(provider, sizeof(provider), "aws:amz:%s:s3",
+		 options->region);
+	return !curl_easy_setopt(x->easy, CURLOPT_AWS_SIGV4, provider) &&
+	       signer_use(x->request->signer, take_keys, x);
 }
 
 static bool set_limits(struct exchange *x,
@@ -445,6 +343,8 @@ static bool set_request(struct exchange *x)
 bool exchange_begin(struct exchange *x,
 		    const struct transport_options *options)
 {
+	x->answer = (struct answer){ .request = x->request,
+				     .response = x->response };
 	x->easy = curl_easy_init();
 	return x->easy && set_request(x) && set_ways(x, options) &&
 	       set_limits(x, options) && add_headers(x) &&
@@ -474,6 +374,26 @@ static void judge_connection(struct exchange *x, CURLcode code)
 		.verdict = verdict, .text = x->error });
 }
 
+/* Without the time that a connection took. */
+static uint64_t waited_ms(const struct exchange *x)
+{
+	curl_off_t from = 0, to = 0;
+
+	if (!x->easy ||
+	    curl_easy_getinfo(x->easy, CURLINFO_PRETRANSFER_TIME_T, &from) ||
+	    curl_easy_getinfo(x->easy, CURLINFO_STARTTRANSFER_TIME_T, &to) ||
+	    to < from)
+		return 0;
+	return (uint64_t)(to - from) / 1000;
+}
+
+/* Of an answer without a body: an empty object, in which no range lies. */
+static bool is_empty(struct exchange *x)
+{
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
+	return x->status == 200 && !x->request->whole && !x->answer.coded;
+}
+
 void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 {
 	struct response *r = x->response;
@@ -483,11 +403,11 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 		r->outcome = REMOTE_STOPPED;
 	else if (r->outcome == REMOTE_OK && code == CURLE_OK && x->easy) {
 		/* An answer without a body was never held against it. */
-		if (x->checked || is_as_asked(x))
+		if (x->checked || is_empty(x) || is_as_asked(x))
 			judge_status(r, &(struct judged){
 				.whole = x->request->whole,
 				.status = x->status, .got = x->skipped,
-				.ranged = x->ranged, .text = x->text,
+				.ranged = x->answer.ranged, .text = x->text,
 				.unless = x->request->unless_tag ||
 					  x->request->unless_date });
 	} else if (r->outcome == REMOTE_OK) {
@@ -495,6 +415,7 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 	}
 	if (r->outcome != REMOTE_OK)
 		r->len = 0;
+	r->wait_ms = waited_ms(x);
 	r->took_ms = (uint64_t)(now_ms() - x->begin_ms);
 	curl_easy_cleanup(x->easy);
 	curl_slist_free_all(x->headers);

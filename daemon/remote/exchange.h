@@ -7,6 +7,7 @@
 #ifndef BFS_DAEMON_REMOTE_EXCHANGE_H
 #define BFS_DAEMON_REMOTE_EXCHANGE_H
 
+#include "remote/answer.h"
 #include "remote/judge.h"
 #include "remote/request.h"
 
@@ -23,8 +24,7 @@ struct exchange {
 	char text[JUDGE_TEXT_CAP];	/* ... where it tells an error */
 	int64_t heard_ms;	/* when bytes came last; 0: none yet */
 	long status;		/* of HTTP, while headers come */
-	bool ranged;		/* Content-Range was there and holds */
-	bool coded;		/* Content-Encoding is not identity */
+	struct answer answer;	/* its headers */
 	bool checked;		/* the headers, before the first byte */
 	char error[CURL_ERROR_SIZE];
 };

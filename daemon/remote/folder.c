@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MALLOC_HEAD 16		/* what a text takes besides, about */
 #define SECOND "%~2"
 
 void folder_release(struct folder *folder)
@@ -122,9 +123,19 @@ int folder_add(struct folder *folder, const char *name,
 		free(entry.name);
 		return -ENOMEM;
 	}
+	folder->text_len += strlen(entry.name) + 1;
+	if (entry.url)
+		folder->text_len += strlen(entry.url) + 1;
 	folder->entries[folder->n] = entry;
 	*slot_of(folder, entry.name) = (uint32_t)++folder->n;
 	return 0;
+}
+
+size_t folder_memory(const struct folder *folder)
+{
+	return folder->cap * sizeof(*folder->entries) +
+	       folder->n_slots * sizeof(*folder->slots) +
+	       folder->n * MALLOC_HEAD + folder->text_len;
 }
 
 static bool needs_escape(unsigned char c)

@@ -25,11 +25,14 @@ struct folder_entry {
 struct folder {
 	struct folder_entry *entries;
 	size_t n, cap;
+	size_t text_len;	/* of all names and addresses */
 	uint32_t *slots;	/* entry + 1 by hash of its name; 0: none */
 	size_t n_slots;
 };
 
 void folder_release(struct folder *folder);
+/* The bytes of memory that it takes, about. */
+size_t folder_memory(const struct folder *folder);
 /* Adds what the store calls name. What has a name already gets "%~2" appended
  * (a folder beside a file), and is left out where that one is there, too, or
  * where it is the same again. url is copied. 0 or -ENOMEM. */

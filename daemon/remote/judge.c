@@ -77,6 +77,12 @@ void judge_status(struct response *r, const struct judged *j)
 		r->len = j->got;
 		return;
 	}
+	if (j->status == 200 && !j->got) {
+		/* All of an object in which no range can lie. */
+		r->outcome = REMOTE_BEYOND;
+		r->total = 0;
+		return;
+	}
 	if (j->status == 206) {
 		if (j->got == r->len && j->ranged)
 			r->outcome = REMOTE_OK;

@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,12 +209,9 @@ int keys_find(struct s3_setup *ret_setup, char *error, size_t error_cap)
 			 "with https:// or http://");
 		status = -EINVAL;
 	}
-	if (!status && !setup.keys.id && p.process) {
-		snprintf(error, error_cap, "credential_process is not run by "
-			 "bloscfs; put the keys that it prints into the "
-			 "environment");
-		status = -EINVAL;
-	}
+	if (!status && !setup.keys.id && p.process && put(&setup.process,
+							  p.process))
+		status = -ENOMEM;
 	free(credentials);
 	free(config);
 	release_profile(&p);
@@ -226,9 +224,8 @@ int keys_find(struct s3_setup *ret_setup, char *error, size_t error_cap)
 
 void keys_release(struct s3_setup *setup)
 {
-	forget(&setup->keys.id);
-	forget(&setup->keys.secret);
-	forget(&setup->keys.token);
+	keys_forget(&setup->keys);
+	forget(&setup->process);
 	forget(&setup->region);
 	forget(&setup->endpoint);
 }

@@ -6,10 +6,11 @@
 #ifndef BFS_DAEMON_REMOTE_KEYS_H
 #define BFS_DAEMON_REMOTE_KEYS_H
 
-#include "remote/request.h"
+#include "remote/granted.h"
 
 struct s3_setup {
 	struct keys keys;	/* id NULL: none were found */
+	char *process;		/* credential_process, where that gives them */
 	char *region;		/* never NULL */
 	char *endpoint;		/* NULL: Amazon's */
 };

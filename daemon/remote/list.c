@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MOST_FOLDERS 64
+#define FEW_FOLDERS 4		/* where memory is wanted */
 #define MOST_ENTRIES 4000000	/* of one folder */
 #define MOST_BARREN 1000	/* pages in turn that tell no new name */
 
@@ -23,8 +24,11 @@ struct held {
 	char *path;
 	struct folder folder;
 	char *next;			/* token of the page behind; owned */
+	char *last;			/* name that sorts last; owned */
+	bool mixed;			/* pages do not come sorted */
 	bool begun, complete, asking;
 	unsigned n_barren;
+	uint64_t charged;		/* bytes of memory that count */
 	int64_t since_ms;		/* when it was begun */
 	unsigned refs;			/* who looks at it */
 	struct held *newer, *older;
@@ -103,7 +107,7 @@ static int ask_page(struct shelf *shelf, const char *folder,
 	if (address && xml) {
 		remote_ask(&shelf->remote, &(struct request){
 			.url = address, .s3 = true, .whole = true,
-			.keys = shelf->remote.keys, .len = LISTING_CAP,
+			.signer = shelf->remote.signer, .len = LISTING_CAP,
 			.buf = xml }, &r);
 		status = remote_errno(&r, false);
 		strcpy(why, r.why);
@@ -159,25 +163,49 @@ static void link_held(struct shelf *shelf, struct held *h)
 	shelf->n_folders++;
 }
 
-static void free_held(struct held *h)
+static void free_held(struct shelf *shelf, struct held *h)
 {
+	remote_give_back(&shelf->remote, h->charged);
+	shelf->named -= h->charged;
 	folder_release(&h->folder);
 	free(h->next);
+	free(h->last);
 	free(h->path);
 	free(h);
 }
 
-static void trim(struct shelf *shelf)
+static void trim(struct shelf *shelf, size_t most)
 {
 	struct held *h = shelf->oldest, *newer;
 
-	for (; h && shelf->n_folders > MOST_FOLDERS; h = newer) {
+	for (; h && shelf->n_folders > most; h = newer) {
 		newer = h->newer;
 		if (!h->refs) {
 			unlink_held(shelf, h);
-			free_held(h);
+			free_held(shelf, h);
 		}
 	}
+}
+
+void list_drop_idle(struct shelf *shelf)
+{
+	pthread_mutex_lock(&shelf->lock);
+	trim(shelf, FEW_FOLDERS);
+	pthread_mutex_unlock(&shelf->lock);
+}
+
+/* What names take counts up to a quarter of what there is, as those do that
+ * the kernel remembers: they are needed all the same. */
+static void count(struct shelf *shelf, struct held *h)
+{
+	uint64_t now = folder_memory(&h->folder), more = now - h->charged;
+
+	if (now <= h->charged || shelf->named + more > shelf->most_named)
+		return;
+	if (!remote_charge(&shelf->remote, more))
+		return;
+	h->charged = now;
+	shelf->named += more;
 }
 
 void list_release(struct shelf *shelf)
@@ -186,7 +214,7 @@ void list_release(struct shelf *shelf)
 		struct held *h = shelf->oldest;
 
 		unlink_held(shelf, h);
-		free_held(h);
+		free_held(shelf, h);
 	}
 }
 
@@ -208,7 +236,7 @@ static struct held *hold(struct shelf *shelf, const char *path, bool make,
 		h = h->older;
 	if (h && anew && !h->refs && !is_fresh(shelf, h)) {
 		unlink_held(shelf, h);
-		free_held(h);
+		free_held(shelf, h);
 		h = NULL;
 	}
 	if (!h && make) {
@@ -232,7 +260,8 @@ static struct held *hold(struct shelf *shelf, const char *path, bool make,
 static void let_go(struct shelf *shelf, struct held *h)
 {
 	h->refs--;
-	trim(shelf);
+	trim(shelf, remote_is_tight(&shelf->remote) ? FEW_FOLDERS :
+						      MOST_FOLDERS);
 }
 
 /* A listing that leads back, or on and on, never ends. */
@@ -249,6 +278,47 @@ static int check_end(struct held *h, const struct page *page, bool grew,
 		return 0;
 	strcpy(why, "the listing leads back to where it was");
 	return -EIO;
+}
+
+/* Notes how far names are known: a store lists its keys sorted. One that does
+ * not is believed nothing. */
+static int note_order(struct held *h, const struct page *page)
+{
+	const char *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < page->n; i++) {
+		const char *name = page->entries[i].name;
+
+		if (!first || strcmp(name, first) < 0)
+			first = name;
+		if (!last || strcmp(name, last) > 0)
+			last = name;
+	}
+	if (!first)
+		return 0;
+	if (h->last && strcmp(first, h->last) < 0)
+		h->mixed = true;
+	free(h->last);
+	h->last = strdup(last);
+	return h->last ? 0 : -ENOMEM;
+}
+
+/* Whether a page that came would hold what is called so, were it there. The
+ * folder of a name sorts behind the object. */
+static bool would_show(const struct held *h, const char *name)
+{
+	char *plain, *below = NULL;
+	bool would = h->complete;
+
+	if (would || h->mixed || !h->last)
+		return would;
+	plain = folder_unescape(name);
+	if (plain && asprintf(&below, "%s/", plain) < 0)
+		below = NULL;
+	would = below && strcmp(below, h->last) < 0;
+	free(plain);
+	free(below);
+	return would;
 }
 
 /* The lock is left while the server is asked. */
@@ -283,6 +353,9 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 		status = folder_add(&h->folder, page.entries[i].name,
 				    &entry);
 	}
+	count(shelf, h);
+	if (!status)
+		status = note_order(h, &page);
 	if (!status)
 		status = check_end(h, &page, h->folder.n > before, why);
 	if (!status) {
@@ -317,6 +390,7 @@ static int reach(struct shelf *shelf, struct held *h, uint64_t i, char *why)
 	if (shelf->has_catalog && !h->complete) {
 		status = catalog_list(&shelf->catalog, h->path, &h->folder);
 		h->begun = h->complete = !status;
+		count(shelf, h);
 	}
 	while (!status && i >= h->folder.n && !h->complete)
 		status = h->asking ? wait_for_page(shelf) :
@@ -357,6 +431,46 @@ int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	return status;
 }
 
+int shelf_begin(struct shelf *shelf, const char *path, bool *ret_fresh,
+		char *why)
+{
+	struct held *h;
+	int status = -ENOMEM;
+	bool anew;
+
+	*why = '\0';
+	pthread_mutex_lock(&shelf->lock);
+	h = hold(shelf, path, true, false);
+	if (h) {
+		anew = !h->begun;
+		status = reach(shelf, h, 0, why);
+		*ret_fresh = anew || is_fresh(shelf, h);
+		let_go(shelf, h);
+	}
+	pthread_mutex_unlock(&shelf->lock);
+	return status;
+}
+
+int shelf_listed(struct shelf *shelf, const char *path, const char *name,
+		 struct shelf_stat *ret_stat)
+{
+	const struct folder_entry *e;
+	struct held *h;
+	int found = -1;
+
+	pthread_mutex_lock(&shelf->lock);
+	h = hold(shelf, path, false, false);
+	if (h) {
+		e = folder_find(&h->folder, name);
+		if (e)
+			tell(e, ret_stat);
+		found = e ? 1 : would_show(h, name) ? 0 : -1;
+		let_go(shelf, h);
+	}
+	pthread_mutex_unlock(&shelf->lock);
+	return found;
+}
+
 /* ---- one name -------------------------------------------------------- */
 
 /* 1 where a listing at hand tells; 0 where none does; or -ENOENT. */
@@ -375,7 +489,7 @@ static int find_at_hand(struct shelf *shelf, const char *folder,
 		e = folder_find(&h->folder, name);
 		if (e)
 			tell(e, ret_stat);
-		found = e ? 1 : h->complete ? -ENOENT : 0;
+		found = e ? 1 : would_show(h, name) ? -ENOENT : 0;
 	}
 	if (h)
 		let_go(shelf, h);

@@ -123,7 +123,8 @@ static const char *name_of(struct reader *r, bool is_folder)
 			return NULL;
 		r->key[len - 1] = '\0';
 	}
-	return *name && !strchr(name, '/') ? name : NULL;
+	/* Between two slashes lies a folder without a name. */
+	return (*name || is_folder) && !strchr(name, '/') ? name : NULL;
 }
 
 static bool grow(struct reader *r)

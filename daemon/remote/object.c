@@ -183,10 +183,10 @@ static void remember(struct object *o, const char *head, uint64_t head_len,
 static uint64_t wait_cost(const struct response *one,
 			  const struct response *other)
 {
-	uint64_t ms = one->took_ms;
+	uint64_t ms = one->wait_ms;
 
-	if (other->outcome == REMOTE_OK && other->took_ms < ms)
-		ms = other->took_ms;
+	if (other->outcome == REMOTE_OK && other->wait_ms < ms)
+		ms = other->wait_ms;
 	return ms < FAR_MS ? 0 : ms * BYTES_A_MS;
 }
 
@@ -211,6 +211,26 @@ static bool take_ends(struct object *o, char *head,
 	return true;
 }
 
+/* No range lies in an empty object, and a refused one need not tell which
+ * object it is: then it is asked for as a whole. */
+static void ask_empty(struct object *o, struct response *r)
+{
+	struct request want;
+	char byte;
+
+	if (r->total != 0 || (!r->tag[0] && !r->modified)) {
+		want = object_request(&o->id, 0, 1, &byte);
+		want.whole = true;
+		remote_ask(o->id.remote, &want, r);
+		if (r->outcome == REMOTE_OK && r->len)
+			r->outcome = REMOTE_CHANGED;
+		if (r->outcome != REMOTE_OK)
+			return;
+	}
+	r->outcome = REMOTE_OK;
+	r->len = r->total = 0;
+}
+
 /* As object_open; head and tail take END_LEN. */
 static int open_new(struct object *o, char *head, char *tail_bytes,
 		    char *why)
@@ -224,10 +244,8 @@ static int open_new(struct object *o, char *head, char *tail_bytes,
 	for (int i = 0; i < OPEN_TRIES && status == -EIO; i++) {
 		tail.done = false;
 		ask_ends(o, head, &r, &tail);
-		if (r.outcome == REMOTE_BEYOND && r.total == 0) {
-			r.outcome = REMOTE_OK;
-			r.len = 0;
-		}
+		if (r.outcome == REMOTE_BEYOND)
+			ask_empty(o, &r);
 		status = remote_errno(&r, false);
 		strcpy(why, r.why);
 		if (status)

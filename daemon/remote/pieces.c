@@ -5,7 +5,9 @@
  * Pieces do not overlap. One that is loading is waited for by all who need
  * it; one that could not be loaded is gone, and each of them tries for
  * itself. Those that were loaded for one reader leave the longest unused
- * first. What the disk cache has comes from there, and it keeps what comes
+ * first. What is held counts against the library's max_memory; where that is in
+ * use nothing is asked for ahead or kept, and reads go to where their bytes are
+ * wanted. What the disk cache has comes from there, and it keeps what comes
  * from the server; pieces begin and end with its cells then.
  */
 #include "remote/pieces.h"
@@ -19,6 +21,9 @@
 #define KEPT (4 << 20)		/* of one object, beside head and tail */
 #define MOST_AHEAD (64 << 20)	/* asked for ahead and not used yet, of all */
 #define WINDOW (16 << 20)	/* how far ahead of one who reads forwards */
+#define LEAST_WINDOW (4 << 20)
+#define SETTLED 8		/* steps of one who is read ahead for */
+#define WAITS 4			/* so many waits' worth of bytes in between */
 #define STRIDE (1 << 20)	/* of one request of these */
 #define GAP (64 << 10)		/* what such a reader may leave out */
 #define SURE 4			/* steps in order, after which it is one */
@@ -28,6 +33,7 @@
 struct piece {
 	struct object *object;
 	uint64_t off, len;
+	uint64_t charged;		/* bytes of memory */
 	struct piece *newer, *older;
 	unsigned refs;			/* who waits for it or copies it */
 	bool loading, failed, stays;
@@ -40,8 +46,17 @@ struct piece {
 
 void pieces_init(struct object *o)
 {
+	struct remote *remote = o->id.remote;
+
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_cond_init(&o->arrived, NULL);
+	pthread_mutex_lock(&remote->lock);
+	o->next = remote->opened;
+	o->at = &remote->opened;
+	if (o->next)
+		o->next->at = &o->next;
+	remote->opened = o;
+	pthread_mutex_unlock(&remote->lock);
 }
 
 /* Where pieces may begin and end. */
@@ -101,27 +116,38 @@ static void drop(struct object *o, struct piece *p)
 	unlink_piece(o, p);
 	if (!p->stays)
 		o->held -= p->len;
+	remote_give_back(o->id.remote, p->charged);
 	free(p);
 }
 
 static void trim(struct object *o)
 {
+	uint64_t most = remote_is_tight(o->id.remote) ? 0 : KEPT;
 	struct piece *p = o->oldest, *next;
 
-	for (; p && o->held > KEPT; p = next) {
+	for (; p && o->held > most; p = next) {
 		next = p->newer;
 		if (!p->loading && !p->refs && !p->stays && !p->ahead)
 			drop(o, p);
 	}
 }
 
+/* NULL where there is no memory for it, or others need that. */
 static struct piece *add(struct object *o, uint64_t off, uint64_t len)
 {
-	struct piece *p = malloc(sizeof(*p) + len);
+	struct remote *remote = o->id.remote;
+	uint64_t whole = sizeof(struct piece) + len;
+	struct piece *p;
 
-	if (!p)
+	if (!remote_charge(remote, whole))
 		return NULL;
+	p = malloc(whole);
+	if (!p) {
+		remote_give_back(remote, whole);
+		return NULL;
+	}
 	*p = (struct piece){ .object = o, .off = off, .len = len,
+			     .charged = remote->fs ? whole : 0,
 			     .since_ms = remote_now_ms() };
 	link_newest(o, p);
 	return p;
@@ -184,7 +210,8 @@ static void settle(struct object *o, struct piece *p, bool good)
 	p->loading = false;
 	p->failed = !good;
 	o->n_loading--;
-	if (p->failed && !p->refs)
+	if (!p->refs && (p->failed ||
+			 (p->ahead && remote_is_tight(o->id.remote))))
 		drop(o, p);
 	pthread_cond_broadcast(&o->arrived);
 }
@@ -306,20 +333,36 @@ static struct stream *stream_of(struct object *o, uint64_t off)
 	return &o->streams[0];
 }
 
+/* Enough to fill the line while answers are waited for. More would at first
+ * come beside what the reader wants next, and hold it up. */
+static uint64_t widest(const struct object *o, unsigned further)
+{
+	uint64_t len = WAITS * o->id.wait_cost;
+
+	if (further > SETTLED)
+		return WINDOW;
+	if (len < LEAST_WINDOW)
+		return LEAST_WINDOW;
+	return len < WINDOW ? len : WINDOW;
+}
+
 /* Notes a read, and asks ahead of who reads forwards: further with each step,
  * to hide how long an answer takes. */
 static void follow(struct object *o, uint64_t off, uint64_t len)
 {
 	struct stream *s = stream_of(o, off);
-	uint64_t window, from, to;
+	uint64_t window, from, to, most;
 	unsigned further;
 
 	s->end = off + len;
 	if (++s->steps < SURE)
 		return;
 	further = s->steps - SURE;
-	for (window = STRIDE; window < WINDOW && further > 0; further--)
+	most = widest(o, further);
+	for (window = STRIDE; window < most && further > 0; further--)
 		window *= FASTER;
+	if (window > most)
+		window = most;
 	from = round_up(o, s->asked > s->end ? s->asked : s->end);
 	to = s->end + window < o->id.facts.size ? s->end + window :
 					       o->id.facts.size;
@@ -389,6 +432,13 @@ void pieces_want(struct object *o, const struct extent *extents, size_t n)
 
 void pieces_release(struct object *o)
 {
+	struct remote *remote = o->id.remote;
+
+	pthread_mutex_lock(&remote->lock);
+	*o->at = o->next;
+	if (o->next)
+		o->next->at = o->at;
+	pthread_mutex_unlock(&remote->lock);
 	pthread_mutex_lock(&o->lock);
 	for (struct piece *p = o->newest; p; p = p->older) {
 		if (p->job)
@@ -401,6 +451,28 @@ void pieces_release(struct object *o)
 	pthread_mutex_unlock(&o->lock);
 	pthread_cond_destroy(&o->arrived);
 	pthread_mutex_destroy(&o->lock);
+}
+
+/* Those that are read or on their way stay. */
+static void drop_idle(struct object *o)
+{
+	struct piece *p, *next;
+
+	pthread_mutex_lock(&o->lock);
+	for (p = o->oldest; p; p = next) {
+		next = p->newer;
+		if (!p->loading && !p->refs)
+			drop(o, p);
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
+void pieces_drop_idle(struct remote *remote)
+{
+	pthread_mutex_lock(&remote->lock);
+	for (struct object *o = remote->opened; o; o = o->next)
+		drop_idle(o);
+	pthread_mutex_unlock(&remote->lock);
 }
 
 /* Copies what the piece has of [off, off + len), waiting for it. Sets
@@ -495,6 +567,27 @@ static int load(struct object *o, uint64_t off, uint64_t len, char *why)
 	return status;
 }
 
+/* Reads without a piece, to where the bytes are wanted. The lock is left
+ * meanwhile. */
+static int load_there(struct object *o, void *buf, uint64_t off, uint64_t len,
+		      char *why)
+{
+	struct request request = object_request(&o->id, off, len, buf);
+	struct response r;
+	int status;
+
+	pthread_mutex_unlock(&o->lock);
+	remote_ask(o->id.remote, &request, &r);
+	if (object_fits(&o->id, &r) && r.len != len) {
+		r.outcome = REMOTE_REFUSED;
+		strcpy(r.why, "the server sends less than there is");
+	}
+	status = remote_errno(&r, true);
+	strcpy(why, r.why);
+	pthread_mutex_lock(&o->lock);
+	return status;
+}
+
 int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		char *why)
 {
@@ -534,6 +627,15 @@ int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		if (p && p->off > from)
 			want = p->off - from;
 		status = load(o, from, want, why);
+		if (status != -ENOMEM)
+			continue;
+		p = find(o, off, end);
+		part = p && p->off > off ? p->off - off : end - off;
+		if (part > MOST)
+			part = MOST;
+		status = load_there(o, to, off, part, why);
+		to += part;
+		off += part;
 	}
 	pthread_mutex_unlock(&o->lock);
 	return status;

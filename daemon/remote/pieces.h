@@ -24,6 +24,7 @@ struct object {
 	struct identity id;
 	struct disk_object disk;
 	bool has_tail;			/* that is worth asking for */
+	struct object *next, **at;	/* among those that are opened */
 
 	pthread_mutex_t lock;		/* guards the pieces */
 	pthread_cond_t arrived;		/* of any piece */
@@ -41,6 +42,9 @@ void pieces_release(struct object *o);
  * no memory it is not kept. */
 void pieces_keep(struct object *o, uint64_t off, uint64_t len,
 		 const void *bytes);
+
+/* Drops what nobody is reading, of all objects. */
+void pieces_drop_idle(struct remote *remote);
 
 /* As object_read and object_want. */
 int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,

@@ -20,20 +20,16 @@ struct transport_options {
 	const char *region;	/* of S3 */
 };
 
-/* What a request is signed with; NULL where it is not signed. */
-struct keys {
-	char *id, *secret;
-	char *token;		/* of a session, or NULL */
-};
+struct signer;
 
 struct request {
 	const char *url;
 	bool s3;
-	const struct keys *keys;	/* or NULL; lives as long */
+	struct signer *signer;	/* NULL: it is not signed; lives as long */
 	uint64_t off;		/* the first byte wanted */
 	bool from_end;		/* the last len bytes instead */
-	bool whole;		/* all of an answer of up to len bytes, which
-				 * is no object (a listing) */
+	bool whole;		/* all of an answer of up to len bytes: a
+				 * listing, or an object that may be empty */
 	uint64_t len;		/* > 0 */
 	const char *if_tag;	/* only where this is the ETag; or NULL */
 	int64_t if_date;	/* only where not modified since; 0: any */
@@ -64,6 +60,7 @@ struct response {
 	int64_t modified;	/* seconds since 1970; 0: not told */
 	uint64_t retry_ms;	/* the server asks for so long a pause */
 	uint64_t took_ms;
+	uint64_t wait_ms;	/* of these, from the request to the answer */
 	char why[REMOTE_WHY_CAP];	/* no secret, no address */
 };
 

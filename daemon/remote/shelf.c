@@ -4,6 +4,9 @@
  */
 #include "remote/shelf_priv.h"
 
+#include "remote/pieces.h"
+#include "remote/signer.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -58,12 +61,41 @@ static void free_shelf(struct shelf *shelf)
 	list_release(shelf);
 	transport_free(shelf->remote.transport);
 	diskcache_close(shelf->remote.disk);
+	signer_free(shelf->remote.signer);
 	catalog_release(&shelf->catalog);
 	url_release(&shelf->url);
 	keys_release(&shelf->setup);
 	pthread_cond_destroy(&shelf->arrived);
 	pthread_mutex_destroy(&shelf->lock);
+	pthread_mutex_destroy(&shelf->remote.lock);
 	free(shelf);
+}
+
+/* Nobody to sign for is no fault: requests are asked as anybody's then. */
+static int make_ready(struct shelf *shelf,
+		      const struct shelf_options *options, char *error,
+		      size_t error_cap)
+{
+	const struct s3_setup *setup = &shelf->setup;
+	bool signs = !options->no_sign && (setup->keys.id || setup->process);
+
+	shelf->transport_options = (struct transport_options){
+		.connect_ms = options->connect_ms,
+		.silence_ms = options->silence_ms,
+		.ca_file = options->ca_file, .region = setup->region,
+	};
+	shelf->remote = (struct remote){
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.retry_ms = options->retry_ms, .fresh_ms = DEFAULT_FRESH_MS,
+		.may_wait = options->may_wait, .stopped = options->stopped,
+		.transport = transport_new(&shelf->transport_options),
+		.signer = signs ? signer_new(&setup->keys, setup->process,
+					     options->silence_ms) : NULL,
+	};
+	if (shelf->remote.transport && (shelf->remote.signer || !signs))
+		return 0;
+	snprintf(error, error_cap, "no memory to start");
+	return -ENOMEM;
 }
 
 int shelf_open(const char *source, const struct shelf_options *options,
@@ -78,28 +110,10 @@ int shelf_open(const char *source, const struct shelf_options *options,
 	}
 	pthread_mutex_init(&shelf->lock, NULL);
 	pthread_cond_init(&shelf->arrived, NULL);
+	pthread_mutex_init(&shelf->remote.lock, NULL);
 	status = find_out(shelf, source, options->catalog, error, error_cap);
-	if (!status) {
-		shelf->transport_options = (struct transport_options){
-			.connect_ms = options->connect_ms,
-			.silence_ms = options->silence_ms,
-			.ca_file = options->ca_file,
-			.region = shelf->setup.region,
-		};
-		shelf->remote = (struct remote){
-			.keys = options->no_sign || !shelf->setup.keys.id ?
-				NULL : &shelf->setup.keys,
-			.retry_ms = options->retry_ms,
-			.fresh_ms = DEFAULT_FRESH_MS,
-			.may_wait = options->may_wait,
-			.stopped = options->stopped,
-			.transport = transport_new(&shelf->transport_options),
-		};
-		if (!shelf->remote.transport) {
-			snprintf(error, error_cap, "no memory to start");
-			status = -ENOMEM;
-		}
-	}
+	if (!status)
+		status = make_ready(shelf, options, error, error_cap);
 	if (!status && options->disk_cache)
 		status = diskcache_open(options->disk_cache,
 					options->disk_cache_size,
@@ -165,6 +179,26 @@ void shelf_hurry(struct shelf *shelf)
 {
 	atomic_store(&shelf->remote.hurry, true);
 	transport_hurry(shelf->remote.transport);
+}
+
+static void give_back(void *arg, uint64_t len)
+{
+	struct shelf *shelf = arg;
+
+	(void)len;
+	pieces_drop_idle(&shelf->remote);
+	list_drop_idle(shelf);
+}
+
+void shelf_set_library(struct shelf *shelf, struct bloscfs *fs)
+{
+	struct bloscfs_stats stats = { .size = sizeof(stats) };
+
+	bloscfs_stats_get(fs, &stats);
+	shelf->most_named = stats.memory_budget ? stats.memory_budget / 4 :
+						  UINT64_MAX;
+	shelf->remote.fs = fs;
+	bloscfs_on_want(fs, give_back, shelf);
 }
 
 void shelf_set_fresh(struct shelf *shelf, double seconds)

@@ -55,6 +55,9 @@ void shelf_close(struct shelf *shelf);
 void shelf_rest(struct shelf *shelf);
 /* The mount is to end: no server is waited for any more, or not for long. */
 void shelf_hurry(struct shelf *shelf);
+/* What is held counts against the max_memory of fs, which outlives the shelf.
+ * Before anything is taken from it. */
+void shelf_set_library(struct shelf *shelf, struct bloscfs *fs);
 /* How long an answer is believed. Before the mount serves. */
 void shelf_set_fresh(struct shelf *shelf, double seconds);
 /* The one object's name as a file's; NULL: it is a tree. */
@@ -70,6 +73,15 @@ int shelf_known(struct shelf *shelf, const char *path,
 /* Entry i of a folder; -ENOENT behind the last. name takes NAME_MAX + 1. */
 int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	       char *name, struct shelf_stat *ret_stat, char *why);
+
+/* Asks for a folder's first page where none is at hand, of whatever age: one
+ * that somebody is in the midst of goes on. *ret_fresh: it is believed yet. */
+int shelf_begin(struct shelf *shelf, const char *path, bool *ret_fresh,
+		char *why);
+/* Whether the listing of a folder that somebody is in the midst of shows a
+ * name, whatever its age: 1, 0, or -1 where that is not known yet. */
+int shelf_listed(struct shelf *shelf, const char *path, const char *name,
+		 struct shelf_stat *ret_stat);
 
 /* The object at a path as it is now, to be given back. has_tail as for
  * object_open, of what was not opened yet. */

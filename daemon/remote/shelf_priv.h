@@ -27,6 +27,8 @@ struct shelf {
 	pthread_cond_t arrived;		/* a page of any folder */
 	struct held *newest, *oldest;	/* folders, by use */
 	size_t n_folders;
+	uint64_t named;			/* bytes of memory that count */
+	uint64_t most_named;		/* ... and may */
 	struct lent *lents;		/* by use, the newest first */
 	size_t n_lents;
 };
@@ -44,6 +46,8 @@ static inline bool shelf_is_single(const struct shelf *shelf)
 int list_find(struct shelf *shelf, const char *path,
 	      struct shelf_stat *ret_stat, char *why);
 void list_release(struct shelf *shelf);
+/* Forgets folders but those that were used last. */
+void list_drop_idle(struct shelf *shelf);
 /* The address of what lies at a path of a tree, to be freed. */
 int list_address(struct shelf *shelf, const char *path, struct url *ret_url);
 

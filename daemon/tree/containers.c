@@ -18,6 +18,8 @@
 
 static void unlink_idle(struct tree *tree, struct container *container)
 {
+	INVARIANT(container->newer || tree->newest == container);
+	INVARIANT(container->older || tree->oldest == container);
 	if (container->newer)
 		container->newer->older = container->older;
 	else
@@ -33,6 +35,7 @@ static void unlink_idle(struct tree *tree, struct container *container)
 
 static void link_idle(struct tree *tree, struct container *container)
 {
+	INVARIANT(container->refs == 0 && container->node);
 	container->older = tree->newest;
 	container->newer = NULL;
 	if (tree->newest)
@@ -46,6 +49,7 @@ static void link_idle(struct tree *tree, struct container *container)
 static void collect(struct tree *tree, struct container *container,
 		    struct container **closing)
 {
+	INVARIANT(container->refs == 0 && !container->node);
 	container->older = *closing;
 	*closing = container;
 	INVARIANT(tree->n_containers > 0);
@@ -59,6 +63,7 @@ void containers_detach(struct tree *tree, struct node *node,
 
 	if (!container)
 		return;
+	INVARIANT(container->node == node);
 	node->container = NULL;
 	container->node = NULL;
 	/* Entries that name a container inside hold for one opening. */
@@ -92,6 +97,8 @@ void containers_close(struct container *closing)
 
 static struct container *take(struct tree *tree, struct container *container)
 {
+	/* Without users it is the node's, or closed already. */
+	INVARIANT(container->refs > 0 || container->node);
 	if (container->refs++ == 0)
 		unlink_idle(tree, container);
 	return container;
@@ -168,6 +175,9 @@ static struct container *attach(struct tree *tree, struct node *node,
 {
 	bool goes_on = continues && continues == node->container;
 
+	INVARIANT(node->kind == NODE_CONTAINER);
+	/* Who compares with it holds it. */
+	INVARIANT(!continues || continues->refs > 0);
 	if (node->container && !atomic_load(&node->container->replaced) &&
 	    src_same_container(&node->container->st, &fresh->st)) {
 		collect(tree, fresh, closing);
@@ -225,8 +235,10 @@ struct container *tree_hold_container(struct tree *tree,
 static void trim_idle(struct tree *tree, size_t most,
 		      struct container **closing)
 {
-	while (tree->n_idle > most)
+	while (tree->n_idle > most) {
+		INVARIANT(tree->oldest && tree->oldest->node);
 		containers_detach(tree, tree->oldest->node, closing);
+	}
 }
 
 void tree_shed_idle(struct tree *tree)
@@ -264,6 +276,7 @@ static size_t hold_idle(struct tree *tree, struct container **list, size_t cap)
 	size_t n = 0;
 
 	pthread_mutex_lock(&tree->lock);
+	INVARIANT_WALK(tree_is_sound(tree));
 	for (container = tree->oldest; container && n < cap; container = next) {
 		next = container->newer;
 		list[n++] = take(tree, container);

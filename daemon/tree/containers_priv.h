@@ -18,6 +18,9 @@ void containers_detach(struct tree *tree, struct node *node,
  * cannot go on from it. With the lock held. */
 void containers_outdate(struct tree *tree, struct node *node, bool same_file,
 			struct container **closing);
+/* Whether the parts of a tree agree with one another: a walk over all of it,
+ * for assertions (sound.c). With the lock held. */
+bool tree_is_sound(const struct tree *tree);
 /* Without the lock. */
 void containers_close(struct container *closing);
 

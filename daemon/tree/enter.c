@@ -4,6 +4,7 @@
  */
 #include "tree/enter.h"
 
+#include "invariant.h"
 #include "tree/containers_priv.h"
 #include "tree/keepname.h"
 #include "tree/nodes_priv.h"
@@ -117,6 +118,8 @@ int tree_enter_source(struct tree *tree, struct node *parent,
 	struct node *node;
 	int status = -ENOMEM;
 
+	/* Of these st is not set. */
+	INVARIANT(kind != NODE_ENTRY && kind != NODE_CONTROL);
 	pthread_mutex_lock(&tree->lock);
 	node = table_find(tree, parent, name);
 	if (node && !is_same(node, kind, st)) {
@@ -165,6 +168,7 @@ static struct node *enter_control(struct tree *tree, struct node *parent,
 		node->n_lookups++;
 		return node;
 	}
+	INVARIANT(tree->control_len <= MAX_CONTROL);
 	if (control->len > MAX_CONTROL - tree->control_len)
 		return NULL;
 	node = folder ? nodes_add(tree, parent, name, NODE_CONTROL) :

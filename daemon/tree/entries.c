@@ -4,6 +4,7 @@
  */
 #include "tree/entries.h"
 
+#include "invariant.h"
 #include "tree/nodes_priv.h"
 #include "tree/table.h"
 
@@ -30,6 +31,7 @@ static bool is_same_entry(const struct node *owner, const struct entry *a,
 /* Whether it is a directory never changes, and is read without the lock. */
 static void set_sizes(struct node *node, const struct bloscfs_attr *attr)
 {
+	INVARIANT(node->kind == NODE_ENTRY);
 	node->entry.attr.size = attr->size;
 	node->entry.attr.stored = attr->stored;
 }
@@ -48,6 +50,9 @@ int tree_enter_entry(struct tree *tree, struct node *parent,
 		return -ESTALE;
 	}
 	node = table_find(tree, parent, name);
+	INVARIANT(owner->kind == NODE_CONTAINER);
+	/* Below a container there is nothing else: entry is what is set. */
+	INVARIANT(!node || node->kind == NODE_ENTRY);
 	if (node && !is_same_entry(owner, &node->entry, entry)) {
 		table_unhash(tree, node);
 		node = NULL;
@@ -77,6 +82,7 @@ bool tree_is_current(struct tree *tree, struct node *entry)
 	const struct node *owner = tree_owner(entry);
 	bool current;
 
+	INVARIANT(entry->kind == NODE_ENTRY);
 	pthread_mutex_lock(&tree->lock);
 	current = owner->version == entry->entry.version;
 	pthread_mutex_unlock(&tree->lock);
@@ -116,6 +122,7 @@ bool tree_note_entry(struct tree *tree, struct node *entry, uint32_t version)
 {
 	bool same;
 
+	INVARIANT(entry->kind == NODE_ENTRY);
 	pthread_mutex_lock(&tree->lock);
 	same = entry->opened == 0 || entry->opened == version + 1;
 	entry->opened = version + 1;

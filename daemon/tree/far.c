@@ -16,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FAR_DEVICE 1		/* where all inodes are told apart by name */
-
 /* Whether the work that this thread does is wanted no more. */
 static bool is_stopped(void)
 {
@@ -80,6 +78,29 @@ int far_open(const char *source, const struct opts *opts,
 	return 0;
 }
 
+int far_reach(const char *source, const struct opts *opts,
+	      struct far **ret_far, char *error, size_t error_cap)
+{
+	char why[REMOTE_WHY_CAP];
+	struct far *far;
+	int status = far_open(source, opts, &far, error, error_cap);
+
+	if (status)
+		return status;
+	status = shelf_probe(far->shelf, why);
+	if (!status) {
+		*ret_far = far;
+		return 0;
+	}
+	/* What may follow an address is a secret. */
+	snprintf(error, error_cap, "cannot read '%.*s': %s; %s",
+		 (int)strcspn(source, "?"), source,
+		 *why ? why : strerror(-status),
+		 shelf_advice(far->shelf, status));
+	far_close(far);
+	return status;
+}
+
 void far_close(struct far *far)
 {
 	if (far)
@@ -92,6 +113,11 @@ void far_rest(struct far *far)
 	shelf_rest(far->shelf);
 }
 
+void far_set_library(struct far *far, struct bloscfs *fs)
+{
+	shelf_set_library(far->shelf, fs);
+}
+
 void far_set_fresh(struct far *far, double seconds)
 {
 	shelf_set_fresh(far->shelf, seconds);
@@ -100,45 +126,6 @@ void far_set_fresh(struct far *far, double seconds)
 struct shelf *far_shelf(const struct far *far)
 {
 	return far->shelf;
-}
-
-static void tell(const char *path, const char *deed, int status,
-		 const char *text)
-{
-	struct bloscfs_diag why = { .err = BLOSCFS_ERR_IO, .chunk = -1 };
-
-	if (status == -ENOENT || status == -EINTR)
-		return;
-	snprintf(why.text, sizeof(why.text), "%s",
-		 *text ? text : strerror(-status));
-	log_fault(status == -ESTALE ? LEVEL_WARN : LEVEL_ERR,
-		  *path ? path : ".", deed, -status, &why);
-}
-
-/* FNV-1a. */
-uint64_t far_number(const char *path, uint64_t identity)
-{
-	uint64_t hash = 14695981039346656037u ^ identity;
-
-	for (; *path; path++)
-		hash = (hash ^ (unsigned char)*path) * 1099511628211u;
-	return hash ? hash : 1;
-}
-
-/* Another content is another file, as where one is renamed over it. */
-void far_convert(const struct far *far, const char *path,
-		 const struct shelf_stat *from, struct src_stat *to)
-{
-	*to = (struct src_stat){
-		.dev = FAR_DEVICE, .ino = far_number(path, from->identity),
-		.size = from->size, .blocks = (from->size + 511) / 512,
-		.mtime_sec = from->modified ? from->modified : far->started,
-		.mode = from->is_folder ? S_IFDIR | 0555 : S_IFREG | 0444,
-		.uid = far->uid, .gid = far->gid,
-		.nlink = from->is_folder ? 2 : 1, .blksize = 4096,
-	};
-	to->own_mtime_sec = to->mtime_sec;
-	to->ctime_ns = to->mtime_sec * 1000000000;
 }
 
 int far_look(struct far *far, const char *path, struct src_stat *ret_stat)
@@ -154,13 +141,23 @@ int far_look(struct far *far, const char *path, struct src_stat *ret_stat)
 			status = far_find_index(far, path, ret_stat, why);
 	}
 	if (status)
-		tell(path, "look-up of the source failed", status, why);
+		far_tell(path, "look-up of the source failed", status, why);
 	return status;
 }
 
-static _Atomic uint64_t *none_slot(const struct far *far, uint64_t ino)
+/* 1 where what an inode holds is a container that is taken, 0 where it is not,
+ * -1 where it was not looked into. */
+static int verdict_of(const struct far *far, uint64_t ino)
 {
-	return (_Atomic uint64_t *)(uintptr_t)&far->none[ino % FAR_N_NONE];
+	uint64_t known = atomic_load(&far->verdicts[ino / 2 % FAR_N_VERDICTS]);
+
+	return (known ^ ino) > 1 ? -1 : (int)(known & 1);
+}
+
+static void set_verdict(struct far *far, uint64_t ino, bool is)
+{
+	atomic_store(&far->verdicts[ino / 2 % FAR_N_VERDICTS],
+		     (ino & ~UINT64_C(1)) | is);
 }
 
 static bool has_name_of_one(const struct choice *choice, const char *path)
@@ -183,7 +180,7 @@ static bool is_taken_folder(const struct far *far,
 	const char *format = stat->index_mode ?
 			     bloscfs_dir_format(stat->index) : NULL;
 
-	return format && atomic_load(none_slot(far, stat->ino)) != stat->ino &&
+	return format && verdict_of(far, stat->ino) &&
 	       (!choice || (choice_takes(choice, format, path) &&
 			    !choice_excludes(choice, path)));
 }
@@ -196,8 +193,7 @@ enum src_kind far_kind(const struct far *far, const struct choice *choice,
 		       SRC_CONTAINER : SRC_DIR;
 	if (shelf_single(far->shelf))
 		return SRC_CONTAINER;
-	if (has_name_of_one(choice, path) &&
-	    atomic_load(none_slot(far, stat->ino)) != stat->ino)
+	if (has_name_of_one(choice, path) && verdict_of(far, stat->ino))
 		return SRC_CONTAINER;
 	return SRC_PLAIN;
 }
@@ -211,7 +207,7 @@ int far_list(struct far *far, const struct choice *choice, const char *path,
 	int status = shelf_list(far->shelf, path, i, name, &stat, why);
 
 	if (status) {
-		tell(path, "listing of the source failed", status, why);
+		far_tell(path, "listing of the source failed", status, why);
 		return status;
 	}
 	if (asprintf(&whole, "%s%s%s", path, *path ? "/" : "", name) < 0)
@@ -221,70 +217,6 @@ int far_list(struct far *far, const struct choice *choice, const char *path,
 	free(whole);
 	/* Whether a folder is a container is for who looks at it. */
 	return stat.told && !stat.is_folder ? 0 : 1;
-}
-
-/* ---- an object as the library's source ------------------------------- */
-
-enum bloscfs_err far_error(int status, const char *text,
-			   struct bloscfs_diag *why)
-{
-	snprintf(why->text, sizeof(why->text), "%s", text);
-	switch (status) {
-	case -ESTALE:
-		return BLOSCFS_ERR_CHANGED;
-	case -ENOMEM:
-		return BLOSCFS_ERR_NOMEM;
-	case -EACCES:
-		return BLOSCFS_ERR_ACCESS;
-	case -EINTR: {
-		enum bloscfs_err err = bloscfs_call_check(why);
-
-		return err != BLOSCFS_OK ? err : BLOSCFS_ERR_CANCELLED;
-	}
-	default:
-		return BLOSCFS_ERR_IO;
-	}
-}
-
-static enum bloscfs_err read_object(void *arg, uint64_t off, void *buf,
-				    size_t len, size_t *ret_len,
-				    struct bloscfs_diag *why)
-{
-	char text[REMOTE_WHY_CAP];
-	int status = object_read(shelf_object(arg), buf, len, off, text);
-
-	if (status)
-		return far_error(status, text, why);
-	*ret_len = len;
-	return BLOSCFS_OK;
-}
-
-/* Each range that is read is of this very object: nothing to ask. */
-static void want_object(void *arg, const struct bloscfs_range *ranges,
-			size_t n)
-{
-	_Static_assert(sizeof(struct extent) == sizeof(struct bloscfs_range),
-		       "the same two numbers");
-	object_want(shelf_object(arg), (const void *)ranges, n);
-}
-
-static void close_object(void *arg)
-{
-	shelf_give(arg);
-}
-
-struct bloscfs_source far_source(struct lent *lent, uint64_t identity[2])
-{
-	struct shelf_stat stat;
-
-	shelf_stat_of(lent, &stat);
-	return (struct bloscfs_source){
-		.size = sizeof(struct bloscfs_source), .length = stat.size,
-		.identity = identity, .identity_len = 2 * sizeof(*identity),
-		.wait_cost = object_wait_cost(shelf_object(lent)),
-		.read = read_object, .will_need = want_object,
-		.close = close_object, .arg = lent,
-	};
 }
 
 int far_take(struct far *far, const char *path, struct lent **ret_lent,
@@ -297,7 +229,7 @@ int far_take(struct far *far, const char *path, struct lent **ret_lent,
 				ret_lent, why);
 
 	if (status) {
-		tell(path, "open of the source failed", status, why);
+		far_tell(path, "open of the source failed", status, why);
 		return status;
 	}
 	shelf_stat_of(*ret_lent, &stat);
@@ -305,22 +237,87 @@ int far_take(struct far *far, const char *path, struct lent **ret_lent,
 	return 0;
 }
 
+static const char *name_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether an opened object is a container that is taken, by its head. */
+static enum bloscfs_err look_into(struct far *far, const struct choice *choice,
+				  const char *path, struct lent *lent,
+				  const struct src_stat *st,
+				  struct bloscfs_diag *why)
+{
+	uint64_t identity[2] = { st->ino, st->size };
+	struct bloscfs_source source = far_source(lent, identity);
+	int known = verdict_of(far, st->ino);
+	const char *format;
+	enum bloscfs_err err;
+
+	if (known >= 0)
+		return known ? BLOSCFS_OK : BLOSCFS_ERR_NOT_FORMAT;
+	err = bloscfs_probe_source(&source, name_in(path), &format, why);
+	if (err == BLOSCFS_OK && choice && !choice_takes(choice, format, path))
+		err = BLOSCFS_ERR_NOT_FORMAT;
+	if (err == BLOSCFS_OK || err == BLOSCFS_ERR_NOT_FORMAT)
+		set_verdict(far, st->ino, err == BLOSCFS_OK);
+	return err;
+}
+
+int far_judge(struct far *far, const struct choice *choice, const char *path,
+	      const struct src_stat *stat, enum src_kind *ret_kind)
+{
+	enum src_kind kind = far_kind(far, choice, path, stat);
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err;
+	struct src_stat now;
+	struct lent *lent;
+	int status;
+
+	/* A folder stays one, whatever its index turns out to be. */
+	if (kind != SRC_CONTAINER || S_ISDIR(stat->mode) ||
+	    shelf_single(far->shelf) || verdict_of(far, stat->ino) == 1) {
+		*ret_kind = kind;
+		return 0;
+	}
+	status = far_take(far, path, &lent, &now);
+	if (status == -EACCES) {
+		*ret_kind = SRC_PLAIN;
+		return 0;
+	}
+	if (status)
+		return status;
+	err = look_into(far, choice, path, lent, &now, &why);
+	shelf_give(lent);
+	if (err != BLOSCFS_OK && err != BLOSCFS_ERR_NOT_FORMAT)
+		return -bloscfs_err_errno(err);
+	*ret_kind = err == BLOSCFS_OK ? SRC_CONTAINER : SRC_PLAIN;
+	return 0;
+}
+
 /* One object as a container. */
-static enum bloscfs_err open_object(struct bloscfs *fs,
-				    const char *path, struct lent *lent,
+static enum bloscfs_err open_object(struct far *far,
+				    const struct choice *choice,
+				    struct bloscfs *fs, const char *path,
+				    struct lent *lent,
 				    const struct src_stat *st,
 				    struct bloscfs_file **ret_file,
 				    struct bloscfs_diag *why)
 {
 	uint64_t identity[2] = { st->ino, st->size };
 	struct bloscfs_source source = far_source(lent, identity);
-	const char *slash = strrchr(path, '/');
-	enum bloscfs_err err;
+	enum bloscfs_err err = BLOSCFS_OK;
 
-	err = bloscfs_open_source(fs, &source, slash ? slash + 1 : path,
-				  ret_file, why);
+	if (!shelf_single(far->shelf))
+		err = look_into(far, choice, path, lent, st, why);
+	if (err == BLOSCFS_OK)
+		err = bloscfs_open_source(fs, &source, name_in(path),
+					  ret_file, why);
 	if (err != BLOSCFS_OK)
 		shelf_give(lent);
+	why->err = err;
 	return err;
 }
 
@@ -334,7 +331,8 @@ static bool is_known_folder(struct far *far, const char *path)
 			   stat.is_folder));
 }
 
-int far_open_container(struct far *far, struct bloscfs *fs, const char *path,
+int far_open_container(struct far *far, const struct choice *choice,
+		       struct bloscfs *fs, const char *path,
 		       struct src_stat *ret_stat,
 		       struct bloscfs_file **ret_file,
 		       struct bloscfs_diag *why)
@@ -355,12 +353,13 @@ int far_open_container(struct far *far, struct bloscfs *fs, const char *path,
 	}
 	if (status)
 		return status;
-	err = lent ? open_object(fs, path, lent, &st, ret_file, why) :
-		     far_open_folder(far, fs, path, ret_file, why);
+	err = lent ?
+	      open_object(far, choice, fs, path, lent, &st, ret_file, why) :
+	      far_open_folder(far, fs, path, ret_file, why);
 	if (err == BLOSCFS_OK)
 		*ret_stat = st;
 	else if (err == BLOSCFS_ERR_NOT_FORMAT)
-		atomic_store(none_slot(far, st.ino), st.ino);
+		set_verdict(far, st.ino, false);
 	return -bloscfs_err_errno(err);
 }
 
@@ -372,6 +371,6 @@ int far_read(struct lent *lent, const char *path, void *buf, size_t len,
 				 why);
 
 	if (status)
-		tell(path, "read of the source failed", status, why);
+		far_tell(path, "read of the source failed", status, why);
 	return status;
 }

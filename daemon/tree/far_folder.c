@@ -94,6 +94,7 @@ int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 
 struct part_of {
 	struct far *far;
+	bool listed;		/* its listing is of now */
 	char path[];
 };
 
@@ -134,7 +135,7 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 {
 	const struct part_of *folder = arg;
 	char text[REMOTE_WHY_CAP], *whole = join(folder->path, path);
-	/* Copied by the library before this returns to the caller. */
+	/* Copied by the library before it opens another one here. */
 	static _Thread_local uint64_t identity[2];
 	struct shelf_stat stat;
 	struct lent *lent;
@@ -162,24 +163,124 @@ static void close_folder(void *arg)
 	free(arg);
 }
 
+/* The folder's; free its arg where the library does not close it. */
+static struct bloscfs_folder folder_of(struct far *far, const char *path)
+{
+	size_t len = strlen(path) + 1;
+	struct part_of *part = malloc(sizeof(*part) + len);
+
+	if (part) {
+		part->far = far;
+		part->listed = false;
+		memcpy(part->path, path, len);
+	}
+	return (struct bloscfs_folder){
+		.size = sizeof(struct bloscfs_folder), .arg = part,
+		.find = find_part, .open = open_part, .close = close_folder,
+	};
+}
+
+enum bloscfs_err far_probe_folder(struct far *far, const char *path,
+				  struct bloscfs_diag *why)
+{
+	struct bloscfs_folder folder = folder_of(far, path);
+	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
+	const char *format;
+
+	if (folder.arg)
+		err = bloscfs_probe_folder(&folder, &format, why);
+	free(folder.arg);
+	return err;
+}
+
+/* As find_part, of a folder whose first page was asked for. */
+static enum bloscfs_err find_listed(void *arg, const char *name,
+				    enum bloscfs_there *ret_there,
+				    uint64_t *ret_length,
+				    struct bloscfs_diag *why)
+{
+	const struct part_of *folder = arg;
+	char text[REMOTE_WHY_CAP] = "", *path = NULL;
+	struct shelf_stat stat;
+	int status = -1;
+
+	if (folder->listed)
+		status = shelf_listed(folder->far->shelf, folder->path, name,
+				      &stat);
+	if (status < 0) {
+		path = join(folder->path, name);
+		status = path ? shelf_look(folder->far->shelf, path, &stat,
+					   text) : -ENOMEM;
+		free(path);
+	} else {
+		status = status ? 0 : -ENOENT;
+	}
+	if (status == -ENOENT)
+		return BLOSCFS_OK;
+	if (status)
+		return far_error(status, text, why);
+	*ret_there = stat.is_folder ? BLOSCFS_A_FOLDER : BLOSCFS_A_FILE;
+	*ret_length = stat.size;
+	return BLOSCFS_OK;
+}
+
+static enum bloscfs_err is_foreign(struct far *far, const char *path,
+				   bool *ret_is)
+{
+	struct bloscfs_folder folder = folder_of(far, path);
+	struct part_of *part = folder.arg;
+	char text[REMOTE_WHY_CAP];
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
+	int status;
+
+	if (part) {
+		status = shelf_begin(far->shelf, path, &part->listed, text);
+		err = status && status != -ENOENT ?
+		      far_error(status, text, &why) : BLOSCFS_OK;
+	}
+	folder.find = find_listed;
+	if (err == BLOSCFS_OK)
+		err = bloscfs_is_foreign_folder(&folder, ret_is, &why);
+	if (err != BLOSCFS_OK)
+		far_tell(path, "listing of the source failed",
+			 err == BLOSCFS_ERR_CANCELLED ? -EINTR :
+			 -bloscfs_err_errno(err), why.text);
+	free(folder.arg);
+	return err;
+}
+
+int far_leaves(struct far *far, const char *path, bool has_index, bool stores,
+	       bool *ret_leaves)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+	enum bloscfs_err err = BLOSCFS_OK;
+	bool leaves = false;
+
+	if (stores)
+		err = is_foreign(far, path, &leaves);
+	if (err == BLOSCFS_OK && !leaves && has_index) {
+		err = far_probe_folder(far, path, &why);
+		leaves = err == BLOSCFS_OK;
+	}
+	if (err != BLOSCFS_OK && err != BLOSCFS_ERR_NOT_FORMAT)
+		return -bloscfs_err_errno(err);
+	*ret_leaves = leaves;
+	return 0;
+}
+
 enum bloscfs_err far_open_folder(struct far *far, struct bloscfs *fs,
 				 const char *path,
 				 struct bloscfs_file **ret_file,
 				 struct bloscfs_diag *why)
 {
-	size_t len = strlen(path) + 1;
-	struct part_of *folder = malloc(sizeof(*folder) + len);
+	struct bloscfs_folder folder = folder_of(far, path);
 	enum bloscfs_err err;
 
-	if (!folder)
+	if (!folder.arg)
 		return far_error(-ENOMEM, "", why);
-	folder->far = far;
-	memcpy(folder->path, path, len);
-	err = bloscfs_open_folder(fs, &(struct bloscfs_folder){
-		.size = sizeof(struct bloscfs_folder), .arg = folder,
-		.find = find_part, .open = open_part, .close = close_folder,
-		}, ret_file, why);
+	err = bloscfs_open_folder(fs, &folder, ret_file, why);
 	if (err != BLOSCFS_OK)
-		free(folder);
+		free(folder.arg);
 	return err;
 }

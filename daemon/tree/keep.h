@@ -17,6 +17,10 @@
 int keep_lookup(struct daemon *daemon, struct node *parent, int dir_fd,
 		const char *name, enum node_kind *ret_kind,
 		struct src_stat *ret_st);
+/* The name of the directory of an entry that is a container. 0, -ENOENT where
+ * there is none, or another error. */
+int keep_name(struct daemon *daemon, struct node *parent, int dir_fd,
+	      const char *name, char ret_dir[NAME_MAX + 1]);
 /* The directory of an entry of the source, which was found to be st: its name
  * and what it is. -ENOENT where there is none; with other errors, too, there
  * is a name. */

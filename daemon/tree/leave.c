@@ -6,11 +6,15 @@
 #include "tree/leave.h"
 
 #include "tree/choice.h"
+#include "tree/far.h"
 #include "tree/paths.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* How long a folder of a server is believed to be no store, at least. */
+#define FAR_NS UINT64_C(1000000000)
 
 /* A folder's verdict, and which state of the folder `own` is of (0: none). */
 static struct verdict get_verdict(struct tree *tree, const struct node *node,
@@ -112,6 +116,56 @@ int leave_look(struct daemon *daemon, struct node *folder, int dir_fd,
 	*ret_left = verdict.left;
 	*ret_ever = verdict.ever;
 	return verdict.left ? 0 : exclude(daemon, folder, name, ret_left);
+}
+
+/* On a server no date tells that a folder has changed. */
+static int judge_far(struct daemon *daemon, struct node *folder,
+		     struct verdict *ret_verdict)
+{
+	uint64_t believed = (uint64_t)(daemon->timeout * 1e9);
+	uint64_t now, known, other;
+	struct verdict verdict = get_verdict(&daemon->tree, folder, &known);
+	struct verdict above = { .left = daemon->in_store };
+	char *path = NULL;
+	struct src_stat st;
+	uint64_t ino;
+	bool open;
+	int status = 0;
+
+	now = (uint64_t)src_now() | 1;
+	if (folder->parent)
+		above = get_verdict(&daemon->tree, folder->parent, &other);
+	if (believed < FAR_NS)
+		believed = FAR_NS;
+	if (!known || now - known > believed) {
+		tree_stat(&daemon->tree, folder, &st, &ino, &open);
+		path = tree_long_path(folder);
+		status = path ? far_leaves(daemon->src.far, path,
+					   st.index_mode, !daemon->no_stores,
+					   &verdict.own) : -ENOMEM;
+		free(path);
+		known = now;
+	}
+	if (status)
+		return status;
+	verdict.left = verdict.own || above.left;
+	verdict.ever = verdict.ever || verdict.left;
+	set_verdict(&daemon->tree, folder, &verdict, known);
+	*ret_verdict = verdict;
+	return 0;
+}
+
+int leave_far(struct daemon *daemon, struct node *folder, const char *name,
+	      bool *ret_left)
+{
+	struct verdict verdict;
+	int status = judge_far(daemon, folder, &verdict);
+
+	if (status)
+		return status;
+	*ret_left = verdict.left;
+	return verdict.left || !name ? 0 :
+	       exclude(daemon, folder, name, ret_left);
 }
 
 bool leave_known(struct daemon *daemon, struct node *folder,

@@ -13,6 +13,10 @@
  * 0 or -errno. */
 int leave_look(struct daemon *daemon, struct node *folder, int dir_fd,
 	       const char *name, bool *ret_left, bool *ret_ever);
+/* The same on a server: its listing tells, asked for once in a while. name
+ * NULL: what holds for all that is in the folder. */
+int leave_far(struct daemon *daemon, struct node *folder, const char *name,
+	      bool *ret_left);
 /* The same by what is known of the folder. */
 bool leave_known(struct daemon *daemon, struct node *folder,
 		 const char *path);

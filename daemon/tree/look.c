@@ -6,6 +6,7 @@
 #include "tree/look.h"
 
 #include "call.h"
+#include "invariant.h"
 #include "log/log.h"
 #include "tree/far.h"
 #include "tree/leave.h"
@@ -195,6 +196,54 @@ static void note_unreadable(const struct daemon *daemon, struct node *parent,
 		  EACCES, &why);
 }
 
+int look_join(const struct daemon *daemon, struct node *parent,
+	      const char *name, char **ret_path)
+{
+	LOOK_PATH folder = NULL;
+	int status = look_path(daemon, parent, &folder);
+
+	if (!status && asprintf(ret_path, "%s%s%s", folder,
+				*folder ? "/" : "", name) < 0) {
+		*ret_path = NULL;
+		status = -ENOMEM;
+	}
+	return status;
+}
+
+/* The same where SOURCE is on a server. */
+static int look_far(struct daemon *daemon, struct node *parent,
+		    const char *name, const char *node_name,
+		    enum node_kind *ret_kind, struct src_stat *ret_st)
+{
+	LOOK_PATH path = NULL;
+	enum src_kind kind;
+	struct src_stat st;
+	bool left = false;
+	int status = src_hides(name) ? -ENOENT :
+				       look_join(daemon, parent, name, &path);
+
+	if (!status)
+		status = far_look(daemon->src.far, path, &st);
+	if (status)
+		return status;
+	kind = far_kind(daemon->src.far, daemon->src.choice, path, &st);
+	/* What is a file whatever lies around it needs no look there. */
+	if (kind != SRC_PLAIN)
+		status = leave_far(daemon, parent, name, &left);
+	if (status)
+		return status;
+	if (left || !node_name)
+		kind = src_plain_kind(&st);
+	else
+		status = far_judge(daemon->src.far, daemon->src.choice, path,
+				   &st, &kind);
+	if (status)
+		return status;
+	*ret_kind = node_kind_of(kind);
+	*ret_st = st;
+	return 0;
+}
+
 /* As look_at. node_name: by which name it is known; NULL: as name, and as it
  * is in the source, whatever it holds. */
 static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
@@ -207,15 +256,17 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 	bool has, left, ever;
 	int status;
 
+	if (daemon->src.far)
+		return look_far(daemon, parent, name, node_name, ret_kind,
+				ret_st);
 	if (src_hides(name))
 		return -ENOENT;
 	has = tree_known(&daemon->tree, parent, node_name ? node_name : name,
 			 &known_kind, &known);
 	status = src_look(&daemon->src, dir_fd, name, has ? &known : NULL,
 			  &now);
-	if (status)
-		return status;
-	status = leave_look(daemon, parent, dir_fd, name, &left, &ever);
+	if (!status)
+		status = leave_look(daemon, parent, dir_fd, name, &left, &ever);
 	if (status)
 		return status;
 	if (left || !node_name) {
@@ -250,32 +301,9 @@ static int look_for(struct daemon *daemon, struct node *parent, int dir_fd,
 	}
 	if (call_is_void())
 		return -EINTR;
+	INVARIANT(kind != SRC_HIDDEN);
 	*ret_kind = node_kind_of(kind);
 	*ret_st = now;
-	return 0;
-}
-
-int look_far(struct daemon *daemon, struct node *parent, const char *name,
-	     enum node_kind *ret_kind, struct src_stat *ret_st)
-{
-	LOOK_PATH folder = NULL;
-	LOOK_PATH path = NULL;
-	struct src_stat st;
-	int status = look_path(daemon, parent, &folder);
-
-	if (status)
-		return status;
-	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	status = src_hides(name) ? -ENOENT :
-				   far_look(daemon->src.far, path, &st);
-	if (status)
-		return status;
-	*ret_kind = node_kind_of(far_kind(daemon->src.far, daemon->src.choice,
-					  path, &st));
-	*ret_st = st;
 	return 0;
 }
 

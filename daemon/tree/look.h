@@ -30,13 +30,14 @@ int look_as_stale(int error);
  * else. */
 int look_again(struct daemon *daemon, struct node *node,
 	       struct src_stat *ret_st);
-/* What name is in an open directory of the source; -ENOENT if hidden. */
+/* The path of an entry of a folder of the source. 0 or -ENOMEM. */
+int look_join(const struct daemon *daemon, struct node *parent,
+	      const char *name, char **ret_path);
+/* What name is in an open directory of the source; -ENOENT if hidden. On a
+ * server there is no directory to open, and dir_fd is -1. */
 int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	    const char *name, enum node_kind *ret_kind,
 	    struct src_stat *ret_st);
-/* The same where SOURCE is on a server. */
-int look_far(struct daemon *daemon, struct node *parent, const char *name,
-	     enum node_kind *ret_kind, struct src_stat *ret_st);
 enum node_kind look_kind(enum src_kind kind);
 /* The container that an entry is, for a directory of another name beside it
  * (keep.h); -ENOENT where it is none. */

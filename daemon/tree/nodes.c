@@ -72,6 +72,8 @@ struct node *nodes_add_nameless(struct tree *tree, struct node *parent,
 {
 	struct node *node = make_node(name, kind);
 
+	/* Whoever adds to a folder holds it. */
+	INVARIANT(parent->refs > 0);
 	if (!node || table_take_slot(tree, node)) {
 		free(node);
 		return NULL;
@@ -107,12 +109,17 @@ static struct node *let_go(struct tree *tree, struct node *node,
 {
 	struct node *parent = node->parent;
 
+	INVARIANT(is_unused(node) && !node->waiting && node->n_opens == 0);
 	if (node->kind == NODE_CONTAINER)
 		containers_detach(tree, node, closing);
+	INVARIANT(node->kind != NODE_CONTROL ||
+		  tree->control_len >= node->control.len);
 	if (node->kind == NODE_CONTROL)
 		tree->control_len -= node->control.len;
 	table_unhash(tree, node);
 	table_free_slot(tree, node->id);
+	/* The root stays. */
+	INVARIANT(tree->n_nodes > 1 && tree->name_len >= strlen(node->name));
 	tree->n_nodes--;
 	tree->name_len -= strlen(node->name);
 	free_node(node);
@@ -175,6 +182,8 @@ void tree_release(struct tree *tree)
 {
 	struct node *node;
 
+	/* It may also be one that could not be made. */
+	INVARIANT_WALK(tree->n_nodes == 0 || tree_is_sound(tree));
 	for (size_t i = ROOT_SLOT; tree->slots && i < tree->n_slots; i++) {
 		struct container *closing = NULL;
 
@@ -221,6 +230,7 @@ void tree_put(struct tree *tree, struct node *node)
 void tree_opened(struct tree *tree, struct node *node)
 {
 	pthread_mutex_lock(&tree->lock);
+	INVARIANT(node->refs > 0);
 	node->refs++;
 	node->n_opens++;
 	pthread_mutex_unlock(&tree->lock);
@@ -229,7 +239,8 @@ void tree_opened(struct tree *tree, struct node *node)
 void tree_closed(struct tree *tree, struct node *node)
 {
 	pthread_mutex_lock(&tree->lock);
-	INVARIANT(node->n_opens > 0);
+	/* Each opening holds a reference. */
+	INVARIANT(node->n_opens > 0 && node->refs >= node->n_opens);
 	node->n_opens--;
 	pthread_mutex_unlock(&tree->lock);
 	tree_put(tree, node);
@@ -254,6 +265,7 @@ void tree_forget(struct tree *tree, uint64_t id, uint64_t n_lookups)
 void tree_looked_up(struct tree *tree, struct node *node)
 {
 	pthread_mutex_lock(&tree->lock);
+	INVARIANT(node->refs > 0 || !node->parent);
 	node->n_lookups++;
 	pthread_mutex_unlock(&tree->lock);
 }
@@ -270,8 +282,10 @@ void tree_count(struct tree *tree, uint64_t *ret_nodes,
 
 struct node *tree_owner(struct node *node)
 {
-	while (node->kind == NODE_ENTRY)
+	while (node->kind == NODE_ENTRY) {
+		INVARIANT(node->parent);
 		node = node->parent;
+	}
 	return node;
 }
 

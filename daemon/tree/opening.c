@@ -132,8 +132,9 @@ static int open_once(struct daemon *daemon, const char *path,
 
 	*why = (struct bloscfs_diag){ .chunk = -1 };
 	if (daemon->src.far)
-		return far_open_container(daemon->src.far, daemon->fs, path,
-					  &opened->st, &opened->file, why);
+		return far_open_container(daemon->src.far, daemon->src.choice,
+					  daemon->fs, path, &opened->st,
+					  &opened->file, why);
 	status = src_stat(&daemon->src, -1, path, &opened->st);
 	if (status)
 		return status;

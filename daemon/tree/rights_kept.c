@@ -5,6 +5,7 @@
  */
 #include "tree/rights_priv.h"
 
+#include "invariant.h"
 #include "tree/hash.h"
 
 #include <pthread.h>
@@ -73,6 +74,7 @@ static const struct acl *keep(const struct draft *draft)
 		       draft->n * sizeof(draft->named[0]));
 		*bucket = acl;
 		kept.len += len;
+		INVARIANT(kept.len <= MAX_KEPT);
 	}
 	pthread_mutex_unlock(&kept.lock);
 	return acl;
@@ -105,6 +107,7 @@ void rights_add_list(struct rights *rights, const struct draft *draft)
 {
 	unsigned named = 7;
 
+	INVARIANT(!rights->acl && draft->n <= MAX_NAMED);
 	rights->acl = keep(draft);
 	if (rights->acl)
 		return;

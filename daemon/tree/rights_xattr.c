@@ -4,6 +4,8 @@
  */
 #include "tree/rights_priv.h"
 
+#include "invariant.h"
+
 static uint32_t load(const uint8_t *from, size_t len)
 {
 	uint32_t value = 0;
@@ -100,5 +102,6 @@ size_t rights_to_xattr(const struct rights *rights, void *buf)
 	to = put_named(to, acl, TAG_GROUP);
 	to = put_entry(to, TAG_MASK, mask_bits(rights), NO_ID);
 	to = put_entry(to, TAG_OTHER, other_bits(rights), NO_ID);
+	INVARIANT(to - (uint8_t *)buf <= RIGHTS_XATTR_MAX);
 	return (size_t)(to - (uint8_t *)buf);
 }

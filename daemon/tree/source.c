@@ -296,10 +296,8 @@ enum src_kind src_plain_kind(const struct src_stat *stat)
 int src_kind(const struct src *src, int base, const char *path,
 	     const struct src_stat *stat, enum src_kind *ret_kind)
 {
-	if (src->far) {
-		*ret_kind = far_kind(src->far, src->choice, path, stat);
-		return 0;
-	}
+	if (src->far)
+		return far_judge(src->far, src->choice, path, stat, ret_kind);
 	if (S_ISREG(stat->mode) ||
 	    (S_ISDIR(stat->mode) && stat->index_mode))
 		return look_inside(src, base, path, S_ISDIR(stat->mode),

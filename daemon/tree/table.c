@@ -117,6 +117,8 @@ void table_hash(struct tree *tree, struct node *node)
 {
 	struct node **bucket;
 
+	/* A name leads to one node. */
+	INVARIANT_WALK(!table_find(tree, node->parent, node->name));
 	grow_buckets(tree);
 	node->hash = hash_name(node->parent->id, node->name);
 	bucket = bucket_of(tree, node->hash);
@@ -132,8 +134,10 @@ void table_unhash(struct tree *tree, struct node *node)
 	if (!node->hashed)
 		return;
 	at = bucket_of(tree, node->hash);
-	while (*at != node)
+	while (*at != node) {
+		INVARIANT(*at);
 		at = &(*at)->next;
+	}
 	*at = node->next;
 	node->hashed = false;
 }
@@ -167,6 +171,7 @@ int table_take_slot(struct tree *tree, struct node *node)
 		i = fresh_slot(tree);
 	if (!i)
 		return -ENOMEM;
+	INVARIANT(i >= ROOT_SLOT && !tree->slots[i].node);
 	tree->slots[i].node = node;
 	node->id = (uint64_t)tree->slots[i].generation << 32 | i;
 	return 0;
@@ -176,6 +181,8 @@ void table_free_slot(struct tree *tree, uint64_t id)
 {
 	uint32_t i = (uint32_t)id;
 
+	INVARIANT(tree->slots[i].node &&
+		  tree->slots[i].generation == id >> 32);
 	tree->slots[i].node = NULL;
 	/* A slot whose generations are used up is never used again. */
 	if (++tree->slots[i].generation == 0)

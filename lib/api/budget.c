@@ -83,3 +83,30 @@ void bfs_api_end_budget(struct bloscfs *fs)
 	pthread_mutex_unlock(&lock);
 	bfs_budget_retire(fs->budget);
 }
+
+/* ---- what a caller holds --------------------------------------------- */
+
+bool bloscfs_charge(struct bloscfs *fs, uint64_t bytes)
+{
+	return fs && bfs_budget_charge_extra(fs->budget, bytes);
+}
+
+void bloscfs_give_back(struct bloscfs *fs, uint64_t bytes)
+{
+	if (fs)
+		bfs_budget_give_back(fs->budget, bytes);
+}
+
+bool bloscfs_is_tight(struct bloscfs *fs)
+{
+	return fs && bfs_budget_is_tight(fs->budget);
+}
+
+void bloscfs_on_want(struct bloscfs *fs,
+		     void (*want)(void *arg, uint64_t bytes), void *arg)
+{
+	if (!fs)
+		return;
+	fs->budget->want = want;
+	fs->budget->want_arg = arg;
+}

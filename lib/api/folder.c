@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "container/foreign.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -124,6 +125,26 @@ enum bloscfs_err bloscfs_probe_folder(const struct bloscfs_folder *folder,
 	err = make_dir(&how, &o, &dir, &own);
 	if (err == BFS_OK) {
 		err = bfs_api_probe_in(dir, ret_format, &own);
+		bfs_dir_unref(dir);
+	}
+	return bfs_api_answer(err, &own, diag);
+}
+
+enum bloscfs_err bloscfs_is_foreign_folder(const struct bloscfs_folder *folder,
+					   bool *ret_is,
+					   struct bloscfs_diag *diag)
+{
+	struct bfs_diag own = { .chunk = -1 };
+	struct bloscfs_folder how;
+	struct outside *o;
+	struct bfs_dir *dir;
+	enum bfs_err err;
+
+	if (!is_whole(folder, &how) || !ret_is)
+		return bfs_api_refuse(diag);
+	err = make_dir(&how, &o, &dir, &own);
+	if (err == BFS_OK) {
+		err = bfs_foreign_in(dir, ret_is, &own);
 		bfs_dir_unref(dir);
 	}
 	return bfs_api_answer(err, &own, diag);

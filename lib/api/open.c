@@ -301,11 +301,8 @@ void bloscfs_close(struct bloscfs_file *file)
 
 void bloscfs_rest(struct bloscfs_file *file)
 {
-	struct bfs_source *source =
-		file ? file->root->array->container->source : NULL;
-
-	if (source)
-		bfs_source_rest(source);
+	if (file)
+		bfs_container_rest(file->root->array->container);
 }
 
 void bloscfs_remember(struct bloscfs_file *file)

@@ -5,7 +5,7 @@
 #ifndef BFS_ARRAY_GUESS_H
 #define BFS_ARRAY_GUESS_H
 
-#include "array/array.h"
+#include "array/priv.h"
 
 #include <stdbool.h>
 #include <stdint.h>

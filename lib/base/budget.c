@@ -56,6 +56,7 @@ struct bfs_budget *bfs_budget_new(void)
 	}
 	if (b) {
 		atomic_store(&b->limit_len, 0);
+		b->want = NULL;
 		atomic_store(&b->n_waits, 0);
 		atomic_store(&b->n_refused, 0);
 		b->is_free = false;

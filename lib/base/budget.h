@@ -34,6 +34,11 @@ struct bfs_budget {
 	_Atomic uint64_t used_len;
 	_Atomic uint64_t beside_len;	/* of that, what others hold */
 
+	/* Called by who is about to wait, with what he needs, and without a
+	 * lock; or NULL. Set before there are turns. */
+	void (*want)(void *arg, uint64_t len);
+	void *want_arg;
+
 	/* The rest is mem_turn.c's. Turns that are not waiting, by the parity
 	 * of the epoch they began in; and how many wait. */
 	_Atomic uint32_t n_running[2];

@@ -132,13 +132,12 @@ void *bfs_realloc(void *p, size_t len)
 
 void bfs_free(void *p)
 {
-	struct head *head = (struct head *)p - 1;
-	struct bfs_budget *budget;
+	struct head *head;
 
 	if (!p)
 		return;
-	budget = head->budget;
-	recharge(budget, malloc_usable_size(head), 0);
+	head = (struct head *)p - 1;
+	recharge(head->budget, malloc_usable_size(head), 0);
 	free(head);
 }
 

@@ -294,6 +294,8 @@ bool bfs_turn_wait(struct bfs_turn *t, enum bfs_err *err,
 	t->short_len = 0;
 	if (!t->ticket)
 		atomic_fetch_add(&b->n_waits, 1);
+	if (b->want)
+		b->want(b->want_arg, need);
 	t->need = wait_in_queue(t, need, had);
 	t->reserved = t->need;
 	if (t->need) {

@@ -81,7 +81,8 @@ static inline void bfs_budget_leavep(struct bfs_budget **before)
 
 /* Among declarations: the same until the block ends. */
 #define BFS_CHARGE_TO(to) \
-	BFS_CLEANUP(bfs_budget_leavep) struct bfs_budget *charged_before = \
+	BFS_CLEANUP(bfs_budget_leavep) BFS_UNUSED \
+	struct bfs_budget *charged_before = \
 		bfs_budget_enter(to)
 
 /* Out of line: what the calls below do when memory is scarce. */

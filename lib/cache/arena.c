@@ -88,7 +88,7 @@ static unsigned class_of(uint64_t len)
 	       (unsigned)(((len - 1) >> (bits - 3)) - 8);
 }
 
-size_t bfs_arena_class_len(unsigned cls)
+static size_t class_len(unsigned cls)
 {
 	unsigned octave;
 
@@ -110,11 +110,11 @@ unsigned bfs_arena_class(const struct bfs_arena *arena, size_t len)
 	if (len > arena->budget_len || len > (uint64_t)1 << MAX_SLOT_BITS)
 		return BFS_CLASS_ALONE;
 	cls = class_of(len);
-	if (!shares_extent(arena, bfs_arena_class_len(cls)))
+	if (!shares_extent(arena, class_len(cls)))
 		cls = class_of(round_up(len, arena->page_len));
-	BFS_ASSERT(bfs_arena_class_len(cls) >= len);
+	BFS_ASSERT(class_len(cls) >= len);
 	if (cls >= BFS_CLASS_ALONE ||
-	    bfs_arena_class_len(cls) > arena->budget_len)
+	    class_len(cls) > arena->budget_len)
 		return BFS_CLASS_ALONE;
 	return cls;
 }
@@ -237,7 +237,7 @@ bool bfs_arena_plan(struct bfs_arena *arena, unsigned cls, size_t len,
 		    uint64_t max_len, struct bfs_growth *ret_growth)
 {
 	size_t slot_len = cls == BFS_CLASS_ALONE ? len :
-			  bfs_arena_class_len(cls);
+			  class_len(cls);
 	size_t n = 1;
 	struct bfs_growth g;
 

@@ -39,9 +39,8 @@ struct bfs_growth {
 
 void bfs_arena_init(struct bfs_arena *arena, uint64_t budget_len);
 
-/* The class for blocks of len bytes; and how long its slots are. No lock. */
+/* The class for blocks of len bytes. No lock. */
 unsigned bfs_arena_class(const struct bfs_arena *arena, size_t len);
-size_t bfs_arena_class_len(unsigned cls);
 /* What a block of len bytes is charged with, by itself. No lock. */
 uint64_t bfs_arena_alone_len(const struct bfs_arena *arena, size_t len);
 

@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 #define BFS_N_SHARDS 16
-#define BFS_SEGMENT 16	/* little where there is little memory */
+#define BFS_SEGMENT 32	/* larger costs small caches, smaller large ones */
 
 struct bfs_shard {
 	pthread_mutex_t lock;		/* guards buckets and chains */

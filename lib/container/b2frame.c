@@ -343,7 +343,7 @@ static enum bfs_err open_contiguous(struct bfs_container *f, const char *name,
 
 const struct bfs_format bfs_container_b2frame = {
 	.name = "b2frame",
-	.endings = { ".b2frame", ".b2nd", ".b2e", ".b2b" },
+	.endings = { ".b2frame", ".b2nd", ".b2e", ".b2b", ".b2f" },
 	.probe = probe,
 	.is_short = bfs_b2frame_is_short,
 	.open = open_contiguous,

@@ -324,6 +324,14 @@ static enum bfs_err source(struct bfs_container *f,
 				 ret_source, diag);
 }
 
+static void rest(struct bfs_container *f)
+{
+	struct column *c = f->priv;
+
+	if (c)
+		bfs_openfiles_rest(&c->files);
+}
+
 static void close_column(struct bfs_container *f)
 {
 	struct column *c = f->priv;
@@ -349,5 +357,6 @@ const struct bfs_format bfs_container_bcolz = {
 	.open = open_column,
 	.span = span,
 	.source = source,
+	.rest = rest,
 	.close = close_column,
 };

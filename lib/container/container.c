@@ -71,6 +71,14 @@ bool bfs_container_set_how(struct bfs_container *container,
 	return bfs_dir_set_how(container->dir, how);
 }
 
+void bfs_container_rest(struct bfs_container *container)
+{
+	if (container->source)
+		bfs_source_rest(container->source);
+	if (container->ops->rest)
+		container->ops->rest(container);
+}
+
 enum bfs_err bfs_container_gone(uint64_t mark, const char *what,
 				struct bfs_diag *diag)
 {

@@ -112,6 +112,8 @@ const struct bfs_format *bfs_container_probe_dir(int dirfd);
  * (memory, a window of a file). Before the container is shared. */
 bool bfs_container_set_how(struct bfs_container *container,
 			   const struct bfs_fd_how *how);
+/* Nobody reads it for now (bfs_source_rest): its source and its files. */
+void bfs_container_rest(struct bfs_container *container);
 /* Whether its file or directory was removed while a descriptor holds it. */
 bool bfs_container_is_removed(const struct bfs_container *container);
 /* What all that open have in common. cache: where blocks of what the container

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/moment.h"
 #include "source/source.h"
 
 #include <errno.h>
@@ -96,22 +97,13 @@ static enum bfs_err is_there(int dirfd, const char *name, bool *ret_is)
 	return BFS_OK;
 }
 
-static enum bfs_err is_n5(int dirfd, bool *ret_is)
+/* source is taken over. */
+static enum bfs_err read_n5(struct bfs_source *source, bool *ret_is)
 {
 	BFS_CLEANUP(bfs_freep) char *text = NULL;
-	struct bfs_source *source;
 	enum bfs_err err;
 	size_t len;
 
-	*ret_is = false;
-	/* What we may not read tells us nothing. */
-	if (bfs_source_avoids(dirfd, "attributes.json") ||
-	    (faccessat(dirfd, "attributes.json", R_OK, AT_EACCESS) < 0 &&
-	     errno == EACCES))
-		return BFS_OK;
-	err = bfs_source_member(dirfd, "attributes.json", &source, NULL);
-	if (err != BFS_OK)
-		return bfs_err_passes(err) ? err : BFS_OK;
 	len = (size_t)bfs_min(MAX_N5, bfs_source_len(source));
 	text = bfs_alloc(len + 1);
 	err = text ? bfs_source_read(source, 0, text, len, NULL) :
@@ -122,10 +114,27 @@ static enum bfs_err is_n5(int dirfd, bool *ret_is)
 	return err;
 }
 
+static enum bfs_err is_n5(int dirfd, bool *ret_is)
+{
+	struct bfs_source *source;
+	enum bfs_err err;
+
+	*ret_is = false;
+	/* What we may not read tells us nothing. */
+	if (bfs_source_avoids(dirfd, "attributes.json") ||
+	    (faccessat(dirfd, "attributes.json", R_OK, AT_EACCESS) < 0 &&
+	     errno == EACCES))
+		return BFS_OK;
+	err = bfs_source_member(dirfd, "attributes.json", &source, NULL);
+	if (err != BFS_OK)
+		return bfs_err_passes(err) ? err : BFS_OK;
+	return read_n5(source, ret_is);
+}
+
+static const char *const marks[] = { ".zarray", ".zgroup", "zarr.json" };
+
 enum bfs_err bfs_foreign_store(int dirfd, bool *ret_is)
 {
-	static const char *const marks[] = { ".zarray", ".zgroup",
-					     "zarr.json" };
 	bool is;
 	size_t i;
 
@@ -139,6 +148,25 @@ enum bfs_err bfs_foreign_store(int dirfd, bool *ret_is)
 	BFS_TRY(is_there(dirfd, "attributes.json", &is));
 	if (is)
 		BFS_TRY(is_n5(dirfd, &is));
+	*ret_is = is;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_foreign_in(struct bfs_dir *dir, bool *ret_is,
+			    struct bfs_diag *diag)
+{
+	uint64_t mark = bfs_moment_mark(), len;
+	struct bfs_source *source;
+	bool is = false;
+	size_t i;
+
+	for (i = 0; !is && i < BFS_ARRAY_LEN(marks); i++)
+		is = bfs_dir_has(dir, marks[i], &len);
+	if (!is && bfs_dir_has(dir, "attributes.json", &len) &&
+	    bfs_dir_file(dir, "attributes.json", NULL, &source, diag) ==
+		    BFS_OK)
+		BFS_TRY(read_n5(source, &is));
+	BFS_TRY(bfs_moment_settle(mark, BFS_OK, diag));
 	*ret_is = is;
 	return BFS_OK;
 }

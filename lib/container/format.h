@@ -69,6 +69,9 @@ struct bfs_format {
 	enum bfs_err (*verify)(struct bfs_container *container, uint64_t n,
 			       const struct bfs_span *span,
 			       struct bfs_diag *diag);
+	/* bfs_source_rest of files beside the container's own source; or
+	 * NULL. */
+	void (*rest)(struct bfs_container *container);
 	void (*close)(struct bfs_container *container);
 };
 

@@ -28,14 +28,6 @@ static bool has_vlmeta(const struct bfs_container *f, const char *name)
 	return bfs_meta_find(f->vlmetas, f->n_vlmetas, name) != NULL;
 }
 
-/* python-blosc2 leaves entries of either kind for chunks that it never wrote.
- * Chunks of zeros that were fetched look the same. They are refused with the
- * others: an error is better than zeros where the data are not zeros. */
-bool bfs_kind_is_blank(enum bfs_chunk_kind special)
-{
-	return special == BFS_CHUNK_UNINIT || special == BFS_CHUNK_ZEROS;
-}
-
 /* Whether chunk n was ever written. Damage counts as written. */
 static enum bfs_err is_written(struct bfs_container *f, uint64_t n,
 			       bool *ret_is, struct bfs_diag *diag)

@@ -30,8 +30,14 @@ enum bfs_err bfs_kind_check(const struct bfs_container *container,
 const char *bfs_kind_name(enum bfs_kind kind);
 
 /* Whether an entry of the index may stand for a chunk that a recipe or proxy
- * never wrote. */
-bool bfs_kind_is_blank(enum bfs_chunk_kind special);
+ * never wrote. python-blosc2 leaves entries of either kind for those. Chunks of
+ * zeros that were fetched look the same and are refused with them: an error is
+ * better than zeros where the data are not zeros. Asked of each entry of an
+ * index. */
+static inline bool bfs_kind_is_blank(enum bfs_chunk_kind special)
+{
+	return special == BFS_CHUNK_UNINIT || special == BFS_CHUNK_ZEROS;
+}
 
 /* Why a chunk that was never written cannot be read: UNSUPPORTED. */
 enum bfs_err bfs_kind_refuse(const struct bfs_container *container,

@@ -68,3 +68,19 @@ enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
 	*ret_source = found;
 	return BFS_OK;
 }
+
+void bfs_openfiles_rest(struct bfs_openfiles *files)
+{
+	struct bfs_source *held[BFS_OPENFILES];
+	unsigned i, n = 0;
+
+	pthread_mutex_lock(&files->lock);
+	for (i = 0; i < BFS_OPENFILES; i++)
+		if (files->slots[i].source)
+			held[n++] = bfs_source_ref(files->slots[i].source);
+	pthread_mutex_unlock(&files->lock);
+	while (n--) {
+		bfs_source_rest(held[n]);
+		bfs_source_unref(held[n]);
+	}
+}

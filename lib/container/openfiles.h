@@ -35,4 +35,7 @@ enum bfs_err bfs_openfiles_get(struct bfs_openfiles *files,
 			       struct bfs_source **ret_source,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* bfs_source_rest of each that is open. */
+void bfs_openfiles_rest(struct bfs_openfiles *files);
+
 #endif

@@ -89,6 +89,12 @@ static enum bfs_err source(struct bfs_container *f,
 				 ret_source, diag);
 }
 
+static void rest(struct bfs_container *f)
+{
+	if (f->priv)
+		bfs_openfiles_rest(f->priv);
+}
+
 static void close_dir(struct bfs_container *f)
 {
 	if (f->priv)
@@ -108,5 +114,6 @@ const struct bfs_format bfs_container_sparseframe = {
 	.open = open_dir,
 	.span = span,
 	.source = source,
+	.rest = rest,
 	.close = close_dir,
 };

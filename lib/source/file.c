@@ -27,6 +27,8 @@ struct file {
 	struct bfs_guard guard;
 	_Atomic int64_t ctime_ns;	/* when the guard was asked */
 	struct bfs_behind *behind;	/* NULL: pages stay */
+	atomic_bool wanted;		/* asked for ahead, and maybe not read:
+					 * what is left goes when it rests */
 };
 
 static struct bfs_source_id identify(const struct stat *st)
@@ -187,6 +189,9 @@ static void will_need_file(struct bfs_source *s, uint64_t off, uint64_t len)
 
 	if (fd < 0)
 		return;
+	if (((struct file *)s)->behind)
+		atomic_store_explicit(&((struct file *)s)->wanted, true,
+				      memory_order_relaxed);
 	posix_fadvise(fd, (off_t)off, (off_t)len, POSIX_FADV_WILLNEED);
 	bfs_fd_give(held);
 }
@@ -204,6 +209,8 @@ static void rest_file(struct bfs_source *s)
 		return;
 	while (bfs_behind_rest(f->behind, &due))
 		drop(fd, &due);
+	if (atomic_exchange_explicit(&f->wanted, false, memory_order_relaxed))
+		drop(fd, &(struct bfs_range){ 0, s->len });
 	bfs_fd_give(f->fd);
 }
 

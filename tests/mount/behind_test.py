@@ -129,7 +129,7 @@ def left_after(work, number, how, name, *options):
             os.close(os.open(data, os.O_RDONLY))
             return pages_of(f"{source}/{name}") * 20 < whole[name]
 
-        harness.wait_until(is_left, 3)
+        harness.wait_until(is_left, 20 if options else 0)
         left = pages_of(f"{source}/{name}")
     print(f"# {how.__name__} {name} {options}: {left} of {whole[name]} pages")
     return left, whole[name], gives
@@ -188,7 +188,8 @@ def bytes_that_come_again_are_right(work):
                 file = os.open(path, os.O_RDONLY)
                 os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
                 os.close(file)
-        assert sources_read(mount) > 2 * 3 * len(DATA)
+        # Once, and most of it once more: a few pages of the mount may stay.
+        assert sources_read(mount) > 4 * len(DATA), sources_read(mount)
 
 
 if __name__ == "__main__":

@@ -1,119 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The disk cache of servers' bytes: what a second mount still asks for, and
-what becomes of a folder that is full, read-only, damaged, forged, killed in
-the midst of writing, or shared by many."""
+what becomes of a folder that is full, read-only, others', or shared."""
 import contextlib
 import errno
 import os
 import random
 import resource
 import shutil
-import signal
 import subprocess
 import threading
 import time
 
 import harness
-import programs
-import samples
-from harness import Mount, equal, needs_root, read, wait_until
+from diskcached import (CELL, MIB, cached, files, fill, healed, made,
+                        one_question, own, stat, taken, whole)
+from harness import equal, needs_root, read, wait_until
 from objects import Server
-
-MIB = 1 << 20
-CELL = 4096
-# How often a daemon is killed while it writes; more by hand take longer.
-KILLS = int(os.environ.get("BLOSCFS_KILLS", "10"))
-harness.SCRIPT_SECONDS += 5 * max(0, KILLS - 10)
-for variable in list(os.environ):
-    if variable.startswith("AWS_") or variable.endswith("_proxy"):
-        del os.environ[variable]
-os.environ["HOME"] = "/nonexistent"
-
-
-def made(work, name="data", mib=5, seed=0):
-    """A frame of some MiB that does not compress, and its truth."""
-    plain, frame = f"{work}/{name}.bin", f"{work}/{name}.b2frame"
-    with open(plain, "wb") as file:
-        for number in range(mib):
-            file.write(samples.noise(MIB, 1000 * seed + number))
-    programs.pack(plain, frame)
-    return frame, read(plain)
-
-
-def cached(work, url, disk, *options):
-    return Mount(work, url, f"--disk_cache={disk}", *options)
-
-
-def stat(mount, name):
-    row = f"bloscfs_disk_cache_{name}_total "
-    for line in read(mount.path(".bloscfs", "stats")).decode().splitlines():
-        if line.startswith(row):
-            return int(line[len(row):])
-    raise AssertionError("no " + row)
-
-
-def own(disk):
-    return f"{disk}/bloscfs-cache-1-{os.geteuid()}"
-
-
-def files(disk, kind=""):
-    """Paths of stripes and notes (".object")."""
-    return sorted(f"{own(disk)}/{name}" for name in os.listdir(own(disk))
-                  if len(name) > 64 and kind in name)
-
-
-def stripes(disk):
-    return [path for path in files(disk) if ".object" not in path]
-
-
-def taken(disk):
-    """Bytes that all files take."""
-    total = 0
-    for path in files(disk):
-        with contextlib.suppress(FileNotFoundError):
-            total += os.stat(path).st_blocks * 512
-    return total
-
-
-def whole(mount, truth, what=""):
-    equal(read(mount.path("data.bin")) == truth, True,
-          f"what is read {what}, after {mount.log()}")
-
-
-def fill(work, url, disk, truth, *options):
-    """Reads all of it once; the disk cache has it then."""
-    with cached(work, url, disk, *options) as mount:
-        whole(mount, truth, "first")
-
-
-def one_question(work, url, disk, truth, server, what=""):
-    """A mount reads all, and asks just whether it is still the same."""
-    server.log.clear()
-    with cached(work, url, disk) as mount:
-        read(mount.path("info.json"))
-        whole(mount, truth, what)
-        equal([row[2] for row in server.log], [304], f"answers {what}")
-        equal(stat(mount, "misses"), 0, f"misses {what}")
-
-
-def healed(work, url, disk, truth, server, what, faults=True):
-    """Whatever was done to the files: the truth, then all is there again."""
-    with cached(work, url, disk) as mount:
-        whole(mount, truth, what)
-        if faults:
-            assert stat(mount, "faults") > 0, what
-            equal(len(mount.log_lines("warn: disk cache")), 1,
-                  f"warnings {what}: {mount.log()}")
-    one_question(work, url, disk, truth, server, "after " + what)
-
-
-def flip(path, at):
-    with open(path, "r+b") as file:
-        file.seek(at)
-        byte = file.read(1)
-        file.seek(at)
-        file.write(bytes([byte[0] ^ 0x40]))
 
 
 def a_second_mount_asks_one_question(work):
@@ -193,81 +96,6 @@ def mounts_share_it_at_once(work):
             equal(sum(stat(mount, "faults") for mount in mounts), 0,
                   "faults")
         one_question(work, url, disk, truth, server)
-
-
-def damage_is_met_with_the_truth(work):
-    frame, truth = made(work, mib=3)
-    disk = work + "/disk"
-    with Server() as server:
-        url = server.put_file("/f.b2frame", frame)
-        fill(work, url, disk, truth)
-        for at in (0, 15, 16, 25, 40, 100, 121, 130, 128 + 8 * 20, CELL,
-                   CELL + 77777, CELL + CELL * 200 - 1):
-            for path in stripes(disk):
-                flip(path, at)
-            # A version word that is another one is none of ours.
-            if at == 16:
-                for path in stripes(disk):
-                    flip(path, at)
-                continue
-            healed(work, url, disk, truth, server, f"damage at {at}")
-        for at in (0, 24, 33, 64, 72, 200, 505):
-            flip(files(disk, ".object")[0], at)
-            healed(work, url, disk, truth, server, f"note's damage at {at}")
-
-
-def cut_files_are_met_with_the_truth(work):
-    frame, truth = made(work, mib=3)
-    disk = work + "/disk"
-    with Server() as server:
-        url = server.put_file("/f.b2frame", frame)
-        fill(work, url, disk, truth)
-        for length in (0, 1, 128, 1000, CELL, CELL + 1, CELL + 100000):
-            for path in stripes(disk):
-                os.truncate(path, length)
-            healed(work, url, disk, truth, server, f"a cut to {length}",
-                   length not in (0, 128))
-        for length in (0, 1, 511):
-            os.truncate(files(disk, ".object")[0], length)
-            healed(work, url, disk, truth, server,
-                   f"the note's cut to {length}", length != 0)
-
-
-def bytes_of_others_are_not_served(work):
-    one, truth = made(work, "one", mib=3)
-    two, other = made(work, "two", mib=3, seed=1)
-    disk = work + "/disk"
-    with Server() as server:
-        # All that a name on disk does not tell is the same.
-        equal(os.path.getsize(one), os.path.getsize(two))
-        first = server.put_file("/one.b2frame", one, tag='"same"')
-        second = server.put_file("/two.b2frame", two, tag='"same"')
-        fill(work, first, disk, truth)
-        of_first = files(disk)
-        fill(work, second, disk, other)
-        of_second = [path for path in files(disk) if path not in of_first]
-        for path in of_second:
-            end = path[path.index(".", len(own(disk))):]
-            shutil.copy(next(name for name in of_first
-                             if name.endswith(end)), path)
-        healed(work, second, disk, other, server, "files of another object")
-        # Stripes of one object, exchanged.
-        zero, last = (next(path for path in of_first if path.endswith(end))
-                      for end in (".0", ".1"))
-        shutil.copy(zero, work + "/kept")
-        shutil.copy(last, zero)
-        shutil.copy(work + "/kept", last)
-        healed(work, first, disk, truth, server, "exchanged stripes")
-        # A cell in another's place, with its checksum.
-        with open(zero, "r+b") as file:
-            content = bytearray(file.read())
-            content[128 + 8 * 9:128 + 8 * 10] = \
-                content[128 + 8 * 30:128 + 8 * 31]
-            content[10 * CELL:11 * CELL] = content[31 * CELL:32 * CELL]
-            file.seek(0)
-            file.write(content)
-        healed(work, first, disk, truth, server, "a cell in another place")
-        one_question(work, second, disk, other, server)
 
 
 def another_content_is_never_served_from_old_bytes(work):
@@ -430,38 +258,6 @@ def refused(url, disk, work):
         (disk, result)
 
 
-def what_is_no_file_is_not_followed(work):
-    frame, truth = made(work, mib=3)
-    disk, victim = work + "/disk", work + "/victim"
-    with Server() as server:
-        url = server.put_file("/f.b2frame", frame)
-        fill(work, url, disk, truth)
-        shutil.copy(stripes(disk)[0], victim)
-        before = read(victim)
-
-        def fifo(path):
-            os.mkfifo(path)
-
-        for make in (lambda path: os.symlink(victim, path),
-                     lambda path: os.symlink("/nonexistent", path), fifo):
-            for path in (files(disk, ".object")[0], stripes(disk)[0],
-                         own(disk) + "/size"):
-                os.unlink(path)
-                make(path)
-                with cached(work, url, disk) as mount:
-                    whole(mount, truth, f"with {path}")
-                equal(read(victim) == before, True, "what a link names")
-                if path.endswith("/size"):
-                    os.unlink(path)
-            one_question(work, url, disk, truth, server)
-        # A folder cannot be removed, and is no reason for anything.
-        path = stripes(disk)[0]
-        os.unlink(path)
-        os.mkdir(path)
-        with cached(work, url, disk) as mount:
-            whole(mount, truth, "with a folder")
-
-
 def the_longest_unused_leaves_first(work):
     disk = work + "/disk"
     with Server() as server:
@@ -526,28 +322,6 @@ def many_mounts_keep_to_the_size(work):
               "faults")
 
 
-def another_version_is_left_alone(work):
-    frame, truth = made(work, mib=3)
-    disk = work + "/disk"
-    with Server() as server:
-        url = server.put_file("/f.b2frame", frame)
-        fill(work, url, disk, truth)
-        newer = f"{disk}/bloscfs-cache-2-{os.geteuid()}"
-        os.mkdir(newer, 0o700)
-        harness.write(newer + "/" + "0" * 64 + ".0", b"of a later version")
-        for path in files(disk):
-            with open(path, "r+b") as file:
-                file.seek(16)
-                file.write(b"\x02")
-        before = {path: read(path) for path in files(disk)}
-        with cached(work, url, disk) as mount:
-            whole(mount, truth)
-            equal(stat(mount, "faults"), 0, "faults")
-        equal({path: read(path) for path in files(disk)} == before, True,
-              "files as they were")
-        equal(read(newer + "/" + "0" * 64 + ".0"), b"of a later version")
-
-
 def no_secret_is_written(work):
     frame, truth = made(work, mib=1)
     disk = work + "/disk"
@@ -595,70 +369,19 @@ def a_bucket_in_the_background_is_kept_too(work):
                 equal([row[2] for row in server.log], [304], "answers")
 
 
-def killed_in_the_midst_of_writing_it_never_lies(work):
-    frame, truth = made(work)
-    disk = work + "/disk"
-    dice = random.Random(int(os.environ.get("BLOSCFS_SEED", "1")))
-    faults = kills = 0
-    with Server() as server:
-        url = server.put_file("/f.b2frame", frame)
-        # Half of all rounds end it while nothing was there, half in between.
-        for number in range(KILLS):
-            for path in files(disk) if number else []:
-                if number % 2 or dice.random() < 0.6:
-                    os.unlink(path)
-            mount = cached(work, url, disk)
-            reader = threading.Thread(target=unheard, args=(mount,))
-            reader.start()
-            want = dice.randrange(len(truth))
-            while mount.process.poll() is None and reader.is_alive() and \
-                    written(mount) < want:
-                pass
-            kills += reader.is_alive()
-            mount.end(signal.SIGKILL)
-            harness.raw_unmount(mount.point)
-            reader.join()
-            with cached(work, url, disk) as again:
-                whole(again, truth, f"after {number + 1} kills")
-                faults += stat(again, "faults")
-            one_question(work, url, disk, truth, server,
-                         f"after {number + 1} kills")
-    print(f"# {KILLS} daemons killed, {kills} of them while they read; "
-          f"{faults} damaged files were met")
-
-
-def written(mount):
-    """Bytes that the daemon has written to files, and to the kernel."""
-    try:
-        return mount.counts()["write_bytes"] + mount.counts()["wchar"]
-    except OSError:
-        return 1 << 60
-
-
-def unheard(mount):
-    with contextlib.suppress(OSError):
-        read(mount.path("data.bin"))
-
-
 if __name__ == "__main__":
     harness.main([
         a_second_mount_asks_one_question,
         parts_that_are_there_are_not_asked_for,
         mounts_share_it_at_once,
-        damage_is_met_with_the_truth,
-        cut_files_are_met_with_the_truth,
-        bytes_of_others_are_not_served,
         another_content_is_never_served_from_old_bytes,
         a_server_without_conditions_is_believed,
         a_full_disk_is_left_out,
         a_limit_of_file_sizes_is_left_out,
         a_read_only_folder_is_read,
         folders_that_others_can_change_are_refused,
-        what_is_no_file_is_not_followed,
         the_longest_unused_leaves_first,
         many_mounts_keep_to_the_size,
-        another_version_is_left_alone,
         no_secret_is_written,
         a_bucket_in_the_background_is_kept_too,
-        killed_in_the_midst_of_writing_it_never_lies,
     ])

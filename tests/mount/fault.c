@@ -4,6 +4,10 @@
  * read of a file below SOURCE, or the n-th allocation, fails. Which of them,
  * and how often it came to that, stands in the file that FAULT_FILE names.
  */
+
+/* Its headers define these calls themselves. */
+#undef _FORTIFY_SOURCE
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -93,6 +93,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "reset":
             self.close_connection = True
             return 0
+        if fault == "expired":
+            return self.plain(400, b"<Error><Code>ExpiredToken</Code>"
+                                   b"<Message>swordfish</Message></Error>")
         if fault == "late":
             self.server.hung.wait(self.server.pause)
         if fault == "garbage":
@@ -205,8 +208,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.is_known(tag, modified):
             return self.send(304, b"", tag, modified)
         span = self.span(len(content))
-        if fault == "whole" or (span is None and content):
+        if (fault == "whole" or (span is None and content) or
+                "Range" not in self.headers):
             return self.send(200, content, tag, modified, fault=fault)
+        if not content and self.server.empty == "200":
+            return self.send(200, content, tag, modified)
+        if not content and self.server.empty == "bare 416":
+            return self.plain(416)
         if span is None or span[0] > span[1]:
             return self.plain(416, Content_Range=f"bytes */{len(content)}")
         first, last = span
@@ -289,6 +297,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.at_once = self.most_at_once = 0
         self.beside = []  # how many were under way when each one came
         self.hung = threading.Event()
+        self.empty = None  # how it answers ranges of an empty object
         self.url = ("https" if context else "http") + \
             f"://127.0.0.1:{self.server_address[1]}"
         self.thread = threading.Thread(target=self.serve_forever,

@@ -453,7 +453,7 @@ def without_the_newer_open_call_it_works_too(work):
 def memory_too_small_to_answer_is_refused_at_the_start(work):
     source, point = make_source(work), make_point(work)
     one_sentence(run("-f", "--max_memory=1K", source, point), 1, "no memory")
-    for size in ("30K", "500K"):
+    for size in ("60K", "500K"):
         one_sentence(run("-f", "--max_memory=" + size, source, point), 2,
                      "max_memory", "at least")
     with Mount(work, source, "--max_memory=2M", "--threads=2") as mount:

@@ -5,6 +5,9 @@
  *
  * pread and openat of the library are ours in this program.
  */
+/* Its headers define these calls themselves. */
+#undef _FORTIFY_SOURCE
+
 #include "fault_samples.h"
 
 #include <inttypes.h>

@@ -318,6 +318,42 @@ static void a_folder_that_is_refused_stays_the_callers(void **state)
 	assert_int_equal(atomic_load(&o.n_closed), 0);
 }
 
+/* Stores of other systems are told by names, and a text that is read. */
+static void stores_of_others_are_told(void **state)
+{
+	char dir[] = "/tmp/bloscfs-folder-XXXXXX", path[60];
+	struct bloscfs_diag diag = { .chunk = -1 };
+	struct bloscfs_folder folder;
+	struct outer o;
+	bool is = true;
+	FILE *text;
+
+	(void)state;
+	name_sample(&o, "good-store.b2d");
+	folder = folder_of(&o);
+	assert_int_equal(bloscfs_is_foreign_folder(&folder, &is, &diag),
+			 BLOSCFS_OK);
+	assert_false(is);
+	o.fail_at = 1;
+	assert_int_equal(bloscfs_is_foreign_folder(&folder, &is, &diag),
+			 BLOSCFS_ERR_IO);
+	assert_int_equal(bloscfs_is_foreign_folder(NULL, &is, &diag),
+			 BLOSCFS_ERR_INVALID);
+	assert_non_null(mkdtemp(dir));
+	snprintf(o.path, sizeof(o.path), "%s", dir);
+	snprintf(path, sizeof(path), "%s/attributes.json", dir);
+	text = fopen(path, "w");
+	assert_non_null(text);
+	fputs("{\"n5\": \"2.0.0\"}", text);
+	fclose(text);
+	assert_int_equal(bloscfs_is_foreign_folder(&folder, &is, &diag),
+			 BLOSCFS_OK);
+	assert_true(is);
+	unlink(path);
+	rmdir(dir);
+	assert_int_equal(atomic_load(&o.n_closed), 0);
+}
+
 /* Each call fails once, in turn: the error is told, or nothing is missing. */
 static void walk_failures(struct outer *o, enum bloscfs_err fail_with)
 {
@@ -382,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folders_are_read_as_those_of_a_file_system),
 		cmocka_unit_test(a_folder_that_is_refused_stays_the_callers),
+		cmocka_unit_test(stores_of_others_are_told),
 		cmocka_unit_test(
 			calls_that_fail_once_say_nothing_of_the_container),
 	};

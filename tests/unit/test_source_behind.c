@@ -192,6 +192,22 @@ static void what_rests_is_given_back_once(void **state)
 }
 
 /* A length of 0 would mean all to the end of the file. */
+/* Whoever asked for it ahead may have left before it was read. */
+static void what_was_wanted_and_not_read_is_given_back(void **state)
+{
+	struct bfs_source *source = open_file(true);
+
+	(void)state;
+	bfs_source_will_need(source, MIB, MIB);
+	bfs_source_rest(source);
+	assert_int_equal(n_calls, 1);
+	assert_int_equal(calls[0].off, 0);
+	assert_int_equal(calls[0].len, FILE_LEN);
+	bfs_source_rest(source);
+	assert_int_equal(n_calls, 1);
+	bfs_source_unref(source);
+}
+
 static void no_call_is_for_no_bytes(void **state)
 {
 	struct bfs_source *source = open_file(true);
@@ -245,6 +261,7 @@ int main(void)
 		cmocka_unit_test(readers_side_by_side_cost_no_more),
 		cmocka_unit_test(reads_here_and_there_cost_a_call_each_at_most),
 		cmocka_unit_test(what_rests_is_given_back_once),
+		cmocka_unit_test(what_was_wanted_and_not_read_is_given_back),
 		cmocka_unit_test(no_call_is_for_no_bytes),
 		cmocka_unit_test(no_memory_is_told),
 	};

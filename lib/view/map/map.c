@@ -55,6 +55,9 @@ static void map_stat(struct bfs_file *file, const struct bfs_node *node,
 	bfs_text_stat(bfs_map_len(&l), ret_attr);
 }
 
+/* open and part are as in other views of one text (view/info.c): each is
+ * a line around its own maker of the text, and sharing them would take more
+ * lines than it saves. */
 static enum bfs_err map_open(struct bfs_file *file,
 			     const struct bfs_node *node,
 			     struct bfs_diag *diag)

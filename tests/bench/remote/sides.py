@@ -144,8 +144,14 @@ class Stacked:
     def __exit__(self, *_):
         if self.mount:
             self.mount.__exit__()
-        subprocess.run(["fusermount3", "-u", self.below], check=False)
-        self.rclone.wait(60)
+        # What it fetches for nobody any more is not waited for.
+        subprocess.run(["fusermount3", "-uz", self.below], check=False)
+        self.rclone.terminate()
+        try:
+            self.rclone.wait(10)
+        except subprocess.TimeoutExpired:
+            self.rclone.kill()
+            self.rclone.wait()
         shutil.rmtree(self.cache, ignore_errors=True)
 
 
