@@ -413,6 +413,16 @@ static enum exit_code serve_device(struct serve *serve)
 	return status ? EXIT_FAILED : EXIT_OK;
 }
 
+/* What is to go on outside of the sandbox. */
+static int hire(const struct daemon *daemon)
+{
+	int status = 0;
+
+	if (daemon->src.far && daemon->opts->sandbox != SANDBOX_OFF)
+		status = shelf_hire(far_shelf(daemon->src.far));
+	return status;
+}
+
 static enum exit_code open_and_serve(struct serve *serve)
 {
 	const struct opts *opts = serve->daemon->opts;
@@ -422,6 +432,9 @@ static enum exit_code open_and_serve(struct serve *serve)
 
 	if (log_where() == LOG_TO_SYSLOG)
 		hand_on_log(serve);
+	if (hire(serve->daemon))
+		return say_failed(EXIT_FAILED, "cannot start what runs "
+				  "credential_process; end some processes");
 	if (confine(serve, error, sizeof(error)))
 		return say_failed(EXIT_FAILED, "%s", error);
 	patience_begin(&patience, serve->daemon->source);

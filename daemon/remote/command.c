@@ -149,7 +149,7 @@ static int await(pid_t pid, int64_t end, bool kill_it)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPERM;
 }
 
-static const char *why_of(int status)
+const char *command_why(int status)
 {
 	switch (status) {
 	case 0:
@@ -194,6 +194,6 @@ int command_run(const char *line, uint64_t limit_ms,
 	}
 	if (ends[0] >= 0)
 		close(ends[0]);
-	*ret_why = why_of(status);
+	*ret_why = command_why(status);
 	return status;
 }

@@ -18,5 +18,7 @@
 int command_run(const char *line, uint64_t limit_ms,
 		bool (*stopped)(void *arg), void *arg, char *buf, size_t cap,
 		size_t *ret_len, const char **ret_why);
+/* The reason that belongs to what command_run returns. */
+const char *command_why(int status);
 
 #endif

@@ -175,6 +175,11 @@ void shelf_rest(struct shelf *shelf)
 	diskcache_rest(shelf->remote.disk);
 }
 
+int shelf_hire(struct shelf *shelf)
+{
+	return shelf->remote.signer ? signer_hire(shelf->remote.signer) : 0;
+}
+
 void shelf_hurry(struct shelf *shelf)
 {
 	atomic_store(&shelf->remote.hurry, true);

@@ -53,6 +53,8 @@ const char *shelf_advice(const struct shelf *shelf, int status);
 void shelf_close(struct shelf *shelf);
 /* Before a fork: threads and connections are made anew after it. */
 void shelf_rest(struct shelf *shelf);
+/* Before a sandbox: starts what runs programs for it (signer.h). */
+int shelf_hire(struct shelf *shelf);
 /* The mount is to end: no server is waited for any more, or not for long. */
 void shelf_hurry(struct shelf *shelf);
 /* What is held counts against the max_memory of fs, which outlives the shelf.

@@ -5,12 +5,14 @@
 #include "remote/signer.h"
 
 #include "remote/command.h"
+#include "remote/hired.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define OUTPUT_CAP (64 << 10)
 #define EARLY 300		/* seconds before they expire ... */
@@ -21,6 +23,7 @@
 struct signer {
 	char *process;		/* or NULL */
 	uint64_t limit_ms;
+	struct hired hired;	/* who runs it for us, if somebody does */
 	pthread_mutex_t lock;	/* guards what follows */
 	pthread_cond_t made;
 	struct keys keys;	/* id NULL: none */
@@ -54,6 +57,7 @@ struct signer *signer_new(const struct keys *keys, const char *process,
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->made, NULL);
 	s->limit_ms = limit_ms;
+	s->hired.end = -1;
 	s->renew = s->until = keys->id ? INT64_MAX : 0;
 	if (copy(&s->process, process) || copy(&s->keys.id, keys->id) ||
 	    copy(&s->keys.secret, keys->secret) ||
@@ -68,6 +72,8 @@ void signer_free(struct signer *s)
 {
 	if (!s)
 		return;
+	if (s->hired.end >= 0)
+		close(s->hired.end);
 	keys_forget(&s->keys);
 	free(s->process);
 	pthread_cond_destroy(&s->made);
@@ -105,6 +111,22 @@ static void put(struct signer *s, struct keys *keys, int64_t until)
 	s->renew = until - early;
 }
 
+int signer_hire(struct signer *s)
+{
+	return s->process && s->hired.end < 0 ?
+	       hired_start(s->process, &s->hired) : 0;
+}
+
+static int run(struct signer *s, bool (*stopped)(void *arg), void *arg,
+	       char *text, size_t *ret_len, const char **ret_why)
+{
+	return s->hired.end >= 0 ?
+	       hired_run(&s->hired, s->limit_ms, stopped, arg, text,
+			 OUTPUT_CAP, ret_len, ret_why) :
+	       command_run(s->process, s->limit_ms, stopped, arg, text,
+			   OUTPUT_CAP, ret_len, ret_why);
+}
+
 /* With the lock held, which is left meanwhile. */
 static int make(struct signer *s, bool (*stopped)(void *arg), void *arg,
 		const char **ret_why)
@@ -119,8 +141,7 @@ static int make(struct signer *s, bool (*stopped)(void *arg), void *arg,
 	s->making = true;
 	pthread_mutex_unlock(&s->lock);
 	if (text) {
-		status = command_run(s->process, s->limit_ms, stopped, arg,
-				     text, OUTPUT_CAP, &len, ret_why);
+		status = run(s, stopped, arg, text, &len, ret_why);
 		if (!status) {
 			status = granted_parse(text, len, &keys, &until);
 			*ret_why = "credential_process prints no keys";

@@ -18,6 +18,9 @@ struct signer;
 struct signer *signer_new(const struct keys *keys, const char *process,
 			  uint64_t limit_ms);
 void signer_free(struct signer *signer);
+/* Before a sandbox, and the first thread: what runs the process from then on is
+ * outside. 0 or -errno. */
+int signer_hire(struct signer *signer);
 /* Sees to it that the keys are good for a while, which may take a while:
  * stopped (may be NULL) is asked meanwhile. 0, or -EINTR, or -EACCES with a
  * reason in *ret_why. Whoever has keys that are still good goes on with

@@ -201,8 +201,8 @@ def background_pid(point):
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = file.read().split(b"\0")
             with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-                if file.read() == "bloscfs-serve\n":
-                    continue  # its child
+                if file.read() in ("bloscfs-serve\n", "bloscfs-keys\n"):
+                    continue  # its children
             if os.fsencode(point) in words and b"bloscfs" in words[0]:
                 return int(pid)
     return None
