@@ -92,6 +92,7 @@ static int as_helper(enum exit_code code)
 		return 1;
 	case EXIT_FAILED:
 	case EXIT_SOURCE:
+	case EXIT_DIED:
 		break;
 	}
 	return 32;
