@@ -365,11 +365,7 @@ static enum bfs_err open_store(struct bfs_container *f, const char *name,
 	f->chunksize = -1;
 	f->nbytes_known = true;
 	err = open_directory(f, &why);
-	if (err == BFS_OK)
-		return BFS_OK;
-	if (err == BFS_ERR_NOMEM)
-		return bfs_fail(diag, err, 0, "no memory");
-	bfs_container_blame(f, &why);
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	return f->tree ? BFS_OK : bfs_nametree_build(NULL, 0, &f->tree, diag);
 }
 
