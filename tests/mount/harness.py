@@ -6,11 +6,13 @@ status 77 only where there is no /dev/fuse. Only processes that the script
 started are ended, by their number.
 """
 import contextlib
+import ctypes
 import errno
 import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -286,6 +288,36 @@ def as_user(user, call):
         finally:
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def make_source(work, frame):
+    """A folder with a frame, a.b2frame, and a file that is none, plain."""
+    source = work + "/source"
+    os.mkdir(source)
+    write(source + "/a.b2frame", frame)
+    write(source + "/plain", b"plain")
+    return source
+
+
+def lacking(number):
+    """For preexec_fn: a filter that makes a system call unknown (ENOSYS), as on
+    older kernels."""
+    code = b"".join(struct.pack("<HBBI", *step) for step in (
+        (0x20, 0, 0, 0),                # load the call's number
+        (0x15, 0, 1, number),
+        (0x06, 0, 0, 0x00050000 | errno.ENOSYS),
+        (0x06, 0, 0, 0x7fff0000)))      # all else is allowed
+
+    def take_filter():
+        libc = ctypes.CDLL(None, use_errno=True)
+        buffer = ctypes.create_string_buffer(code)
+        program = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
+        holder = ctypes.create_string_buffer(program)
+        if libc.prctl(38, 1, 0, 0, 0) or \
+                libc.prctl(22, 2, ctypes.byref(holder), 0, 0):
+            os._exit(99)
+
+    return take_filter
 
 
 def needs_root():

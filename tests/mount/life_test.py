@@ -20,11 +20,7 @@ TIMES = int(os.environ.get("BLOSCFS_MOUNTS", "25"))
 
 
 def make_source(work):
-    source = work + "/source"
-    os.mkdir(source)
-    harness.write(source + "/a.b2frame", samples.frame(DATA, 20000))
-    harness.write(source + "/plain", b"plain")
-    return source
+    return harness.make_source(work, samples.frame(DATA, 20000))
 
 
 class Manager:

@@ -3,7 +3,6 @@
 """The program: options, exit codes, starting, ending."""
 import concurrent.futures
 import contextlib
-import errno
 import json
 import os
 import signal
@@ -18,11 +17,7 @@ DATA = samples.noise(100000)
 
 
 def make_source(work):
-    source = os.path.join(work, "source")
-    os.mkdir(source)
-    harness.write(source + "/a.b2frame", samples.frame(DATA, 20000))
-    harness.write(source + "/plain", b"plain")
-    return source
+    return harness.make_source(work, samples.frame(DATA, 20000))
 
 
 def make_point(work, name="point"):
@@ -427,32 +422,14 @@ def the_read_ahead_is_raised_where_permitted(work):
 
 
 def without_the_newer_open_call_it_works_too(work):
-    """A filter makes openat2 unknown, as on older kernels."""
-    import ctypes
-    import struct
-
+    """openat2 is unknown, as on older kernels."""
     if os.geteuid() != 0:
         raise harness.Skip("fusermount3 gains nothing under the filter")
     source = make_source(work)
     os.makedirs(source + "/x/y")
     harness.write(source + "/x/y/b.blosc", samples.small_chunk(DATA[:99]))
     point = make_point(work)
-    code = b"".join(struct.pack("<HBBI", *step) for step in (
-        (0x20, 0, 0, 0),                # load the call's number
-        (0x15, 0, 1, 437),              # openat2?
-        (0x06, 0, 0, 0x00050000 | errno.ENOSYS),
-        (0x06, 0, 0, 0x7fff0000)))      # all else is allowed
-
-    def filter_calls():
-        libc = ctypes.CDLL(None, use_errno=True)
-        buffer = ctypes.create_string_buffer(code)
-        program = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
-        holder = ctypes.create_string_buffer(program)
-        if libc.prctl(38, 1, 0, 0, 0) or \
-                libc.prctl(22, 2, ctypes.byref(holder), 0, 0):
-            os._exit(99)
-
-    result = run(source, point, preexec_fn=filter_calls)
+    result = run(source, point, preexec_fn=harness.lacking(437))
     try:
         equal(result.returncode, 0, result.stderr)
         equal(harness.read(point + "/x/y/b.blosc/data.bin"), DATA[:99])
