@@ -14,7 +14,7 @@
 
 /* Those of the array, and those of a sub-array that its items are. */
 #define BFS_PLAIN_DIMS (BFS_MAX_DIM + BFS_DTYPE_MAXDIM)
-#define BFS_PLAIN_WHY 96	/* bytes of a reason, with its NUL */
+#define BFS_PLAIN_WHY BFS_DIAG_TEXT	/* bytes of a reason, with its NUL */
 
 struct bfs_plain {
 	char kind;		/* u, i, f or c; of truth values u */
