@@ -339,15 +339,22 @@ def gdal_reads_what_numpy_reads(work):
             raster = wanted if wanted.ndim == 2 or wanted.shape[0] > 1 \
                 else wanted[0]
             for name in ("data.vrt", "data.bin"):
-                if wanted.ndim <= 3:
+                # Its ENVI knows no numbers of eight bytes.
+                if wanted.ndim <= 3 and (name == "data.vrt" or
+                                         wanted.dtype.str[1:] not in
+                                         ("u8", "i8")):
                     got = gdal.Open(f"{folder}/{name}").ReadAsArray()
                     same(got, raster, f"{folder}/{name}")
-            first = gdal.Open(folder + "/data.tif").GetRasterBand(1)
+            # A band goes with its data set.
+            held = gdal.Open(folder + "/data.tif")
+            first = held.GetRasterBand(1)
             coloured = wanted.ndim > 2 and wanted.shape[-1] in (3, 4) and \
                 wanted.dtype.str[1:] in ("u1", "u2")
             last = wanted[..., 0] if coloured else wanted
             last = last[(0,) * (last.ndim - 2)]
             same(first.ReadAsArray(), last, folder + "/data.tif")
+            # An open file would hold the mount.
+            del first, held
 
 
 def imagemagick_reads_bytes_and_pairs_of_them(work):
@@ -367,7 +374,7 @@ def plastimatch_tells_the_same_numbers(work):
     need_heavy("plastimatch")
     top, values = matrix(work)
     with Mount(work, top, VIEWS) as mount:
-        for code in ("neu1", "lei2", "bei2", "leu2", "lei4", "lef4", "bef4"):
+        for code in ("neu1", "bei2", "lef4"):
             wanted = values["type-" + code].astype(float)
             for name in ("data.nii", "data.nhdr", "data.mhd"):
                 path = mount.path(f"type-{code}/{name}")
@@ -399,7 +406,6 @@ for (i = 0; i < a.length; i++) {
   print("SEEN " + nSlices + " " + getWidth() + " " + getHeight() + " " +
         getValue(1, 1));
 }
-run("Quit");
 """)
     with Mount(work, source, VIEWS) as mount:
         said = programs.tool(

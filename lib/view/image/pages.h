@@ -47,7 +47,8 @@ enum bfs_err bfs_pages_cut(const struct bfs_plain *plain,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Lays a file out with n_dirs directories; UNSUPPORTED where it would be too
- * long: one that is no BigTIFF where a place that it names lies beyond 4 GiB. */
+ * long: one that is no BigTIFF, where a place that it names lies beyond
+ * 4 GiB. */
 enum bfs_err bfs_pages_lay(const struct bfs_plain *plain,
 			   const struct bfs_pages *pages, bool is_big,
 			   uint64_t n_dirs, struct bfs_tiff_form *ret_form,
