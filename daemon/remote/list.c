@@ -383,7 +383,7 @@ static int wait_for_page(struct shelf *shelf)
 {
 	bool stopped;
 
-	if (!remote_may_wait(&shelf->remote))
+	if (!remote_may_wait(&shelf->remote, shelf->url.http))
 		return -EINTR;
 	remote_wait_a_moment(&shelf->arrived, &shelf->lock);
 	pthread_mutex_unlock(&shelf->lock);

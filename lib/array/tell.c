@@ -16,6 +16,7 @@
 /* A read that may well be the first of many, and what these get at once. */
 #define LONG_READ (UINT64_C(64) << 10)
 #define BEGINNING (UINT64_C(512) << 10)
+#define MOST_BEGINNING (UINT64_C(4) << 20)
 /* In one read: with many chunks one wait more is little. */
 #define MAX_GUESSES 8
 
@@ -231,8 +232,12 @@ static void add_beginning(struct telling *t, const struct bfs_stream *s,
 	    span.special != BFS_CHUNK_BLOCKS ||
 	    span.off >= bfs_source_len(t->source))
 		return;
-	add_range(t, span.off, bfs_min(BEGINNING, bfs_source_len(t->source) -
-						  span.off));
+	/* More would come for nothing where it is not so. */
+	add_range(t, span.off,
+		  bfs_min(bfs_max(BEGINNING,
+				  bfs_min(2 * t->source->wait_cost,
+					  MOST_BEGINNING)),
+			  bfs_source_len(t->source) - span.off));
 }
 
 void bfs_array_tell_now(struct bfs_array *a, const struct bfs_stream *s,

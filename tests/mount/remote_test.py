@@ -119,20 +119,21 @@ def a_read_waits_once_where_waiting_is_dear(work):
     with Server() as server:
         server.latency = 0.2
         url = server.put_file("/f.b2frame", frame)
-        with Mount(work, url) as mount:
-            file = pages_of(mount)
-            # The first of the chunks that are read here tells how long
-            # blocks are; the others have not been looked at before.
-            for i in (7, 1, 5, 11, 13, 3):
-                server.log.clear()
-                server.most_at_once = 0
-                at = i * size + 50 * 4096
-                equal(os.pread(file, 4096, at), truth[at:at + 4096])
+        # After more reads all of it would be fetched.
+        for i in (1, 11, 13):
+            with Mount(work, url) as mount:
+                file = pages_of(mount)
+                # The first of the chunks that are read here tells how long
+                # blocks are; the other has not been looked at before.
+                for chunk in (7, i):
+                    server.log.clear()
+                    server.most_at_once = 0
+                    at = chunk * size + 50 * 4096
+                    equal(os.pread(file, 4096, at), truth[at:at + 4096])
                 # Header and block side by side, or in one.
-                if i != 7:
-                    assert len(server.log) == server.most_at_once <= 2, \
-                        (i, server.log)
-            os.close(file)
+                assert len(server.log) == server.most_at_once <= 2, \
+                    (i, server.log)
+                os.close(file)
 
 
 def who_begins_at_the_beginning_soon_has_it_all_under_way(work):
