@@ -68,8 +68,8 @@ void costs_add(struct costs *costs, const void *container, uint64_t ns,
 uint64_t costs_of(const struct costs *costs, const void *container);
 
 /* The next of a stage; or NULL. share: how many threads one container may have,
- * of n_threads. What waits for a server gets one as long as others that wait for
- * the same have fewer than are free: some are left, however many servers
+ * of n_threads. What waits for a server gets one as long as others that wait
+ * for the same have fewer than are free: some are left, however many servers
  * hang. */
 struct parked *parking_pick(const struct parking *parking, enum stage stage,
 			    const struct costs *costs, unsigned share,

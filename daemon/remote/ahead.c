@@ -297,7 +297,7 @@ void ahead_follow(struct object *o, uint64_t off, uint64_t len)
 	ask_for_all(o);
 }
 
-void ahead_leave(struct object *o, uint64_t off)
+void ahead_leave(struct object *o, uint64_t off, uint64_t end)
 {
 	struct remote *remote = o->id.remote;
 	uint64_t asked = ahead_asked(o, off);
@@ -305,8 +305,11 @@ void ahead_leave(struct object *o, uint64_t off)
 	/* It may only be done elsewhere. */
 	if (!remote_stopped(remote) || !remote_may_wait(remote, o->id.url))
 		return;
+	if (end < asked)
+		end = asked;
 	for (struct piece *p = o->newest; p; p = p->older) {
-		if (p->job && !p->refs && p->off >= off && p->off < asked)
+		if (p->job && !p->refs && p->off + p->len > off &&
+		    p->off < end)
 			transport_cancel(remote->transport, p->job);
 	}
 	for (size_t i = 0; i < N_STREAMS; i++) {

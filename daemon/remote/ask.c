@@ -158,8 +158,8 @@ static void ask_signed(struct remote *remote, const struct request *request,
 	}
 }
 
-/* Waits until the server may be asked for the i-th time. False where that is too
- * late, or is wanted no more. */
+/* Waits until the server may be asked for the i-th time. False where that is
+ * too late, or is wanted no more. */
 static bool wait_for_host(struct remote *remote, const struct host *host,
 			  unsigned i, int64_t end, struct response *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pieces_priv.h - what pieces.c and ahead.c share. All of it with the object's
- * lock held, unless it says otherwise.
+ * pieces_priv.h - what pieces.c, ahead.c and fetch.c share. All of it with the
+ * object's lock held, unless it says otherwise.
  */
 #ifndef BFS_DAEMON_REMOTE_PIECES_PRIV_H
 #define BFS_DAEMON_REMOTE_PIECES_PRIV_H
@@ -42,9 +42,12 @@ struct piece *pieces_find(struct object *o, uint64_t off, uint64_t end);
 void pieces_use(struct piece *p);
 /* Of a piece that was loading: for others to take or to be gone. */
 void pieces_settle(struct object *o, struct piece *p, bool good);
+/* It was used just now. */
+void pieces_touch(struct object *o, struct piece *p);
 /* Drops what is kept beyond what may be. */
 void pieces_trim(struct object *o);
-/* request.progress of a piece's. Without the lock; by the transport's thread. */
+/* request.progress of a piece's. Without the lock; by the transport's
+ * thread. */
 void pieces_come(void *arg, const struct response *r, uint64_t got);
 
 /* ---- ahead.c --------------------------------------------------------- */
@@ -54,8 +57,8 @@ void pieces_come(void *arg, const struct response *r, uint64_t got);
 void ahead_follow(struct object *o, uint64_t off, uint64_t len);
 /* How far it was asked for ahead, where somebody reads forwards; else 0. */
 uint64_t ahead_asked(const struct object *o, uint64_t off);
-/* Who read at off wants it no more: what is on its way for him alone is given
- * up. */
-void ahead_leave(struct object *o, uint64_t off);
+/* Who read [off, end) wants it no more: what is on its way for him alone is
+ * given up. */
+void ahead_leave(struct object *o, uint64_t off, uint64_t end);
 
 #endif

@@ -165,7 +165,8 @@ def what_was_refused_ahead_is_asked_for_in_large_parts(work):
             equal(read(mount.path("data.bin")) == truth, True, "the bytes")
             good = [row for row in server.log if row[2] == 206]
             equal(len(server.log) - len(good), 10, "refusals")
-            assert len(good) <= 20, good
+            # By blocks they would be 190.
+            assert len(good) <= 30, good
 
 
 def a_server_that_fails_for_a_moment_is_asked_again(work):
