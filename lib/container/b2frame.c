@@ -9,6 +9,7 @@
 #include "container/b2frame.h"
 
 #include "base/bytes.h"
+#include "container/b2parts.h"
 #include "container/embed.h"
 #include "container/indexed.h"
 #include "container/metajson.h"
@@ -339,4 +340,5 @@ const struct bfs_format bfs_container_b2frame = {
 	.is_short = bfs_b2frame_is_short,
 	.open = open_contiguous,
 	.span = bfs_index_span,
+	.examine = bfs_b2parts_examine,
 };

@@ -83,6 +83,8 @@ struct bfs_container {
 					 * borrowed */
 	struct bfs_index *index;	/* chunk offsets, or NULL */
 	uint64_t data_off, data_len;	/* where stored chunks may lie */
+	uint32_t chunk_tail;		/* bytes that belong to a stored chunk
+					 * behind it: its checksum */
 
 	/* Guards all below, which is found once, when first needed. */
 	pthread_mutex_t sizes_lock;

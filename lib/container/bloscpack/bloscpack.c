@@ -43,6 +43,7 @@ static enum bfs_err parse_header(struct bfs_container *f, const uint8_t *p,
 		return bfs_fail(why, BFS_ERR_CORRUPT, 6,
 				"checksum %u is unknown", p[6]);
 	b->digest = (enum bfs_digest_kind)p[6];
+	f->chunk_tail = (uint32_t)bfs_digest_len(b->digest);
 	if (h->chunk_size < UNKNOWN || h->last < UNKNOWN)
 		return bfs_fail(why, BFS_ERR_CORRUPT, 8,
 				"chunk size %" PRId64 ", last %" PRId64,
