@@ -381,9 +381,10 @@ class Soak:
         while self.running():
             path = dice.choice(files)
             with Mount(self.work, self.folder) as other:
-                got = harness.read(other.path(
-                    os.path.relpath(path, self.mount.point)))
-                if got != self.truth[path][1]:
+                shown = other.path(os.path.relpath(path, self.mount.point))
+                got = self.attempt(lambda: harness.read(shown),
+                                   [self.faults], shown)
+                if got is not None and got != self.truth[path][1]:
                     self.say_wrong("another mount", path)
             os.rmdir(other.point)
             os.unlink(other.log_path)
@@ -402,7 +403,7 @@ class Soak:
                  "memory.oom_control"),
                 ("/sys/fs/cgroup", "memory.high", None)):
             folder = f"{top}/bloscfs-soak-{os.getpid()}"
-            pid = str(self.mount.process.pid).encode()
+            pid = str(self.mount.pid).encode()
             try:
                 os.mkdir(folder)
             except OSError:
@@ -453,7 +454,7 @@ class Soak:
             harness.write(limit, b"%d" % (1 << 40))
 
     def measure(self):
-        pid = self.mount.process.pid
+        pid = self.mount.pid
         while self.running():
             self.memory.append((
                 time.monotonic() - self.start, self.mount.memory(),
