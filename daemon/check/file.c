@@ -49,7 +49,8 @@ static void check_all_chunks(struct subject *s)
 	/* A recipe, which has no data, has chunks that hold none. */
 	if (!bloscfs_lookup(s->file, &s->root, "data.bin", &data))
 		return;
-	if (task.n == 0 || !bloscfs_lookup(s->file, &s->root, "chunks", &task.chunks))
+	if (task.n == 0 ||
+	    !bloscfs_lookup(s->file, &s->root, "chunks", &task.chunks))
 		return;
 	if (task.n / (MAX_RATIO / 8) > s->facts.cbytes && task.n > N_SAMPLES)
 		task.step = task.n / N_SAMPLES;

@@ -165,7 +165,8 @@ void check_note(struct check_finding *finding, uint64_t pos,
 		enum bloscfs_err err, const char *entry,
 		const struct bloscfs_diag *why);
 /* Notes what is no fault. */
-void check_remark(struct check_finding *finding, const struct bloscfs_diag *why);
+void check_remark(struct check_finding *finding,
+		  const struct bloscfs_diag *why);
 /* The lines beside that of the container: damage by its place, then notes. put
  * writes a text as a field. */
 void check_put_told(FILE *out, const char *path, struct check_finding *finding,

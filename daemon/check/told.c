@@ -92,7 +92,8 @@ void check_note_as(struct check_finding *finding, uint64_t pos,
 	memcpy(finding->text, text, sizeof(text));
 }
 
-void check_remark(struct check_finding *finding, const struct bloscfs_diag *why)
+void check_remark(struct check_finding *finding,
+		  const struct bloscfs_diag *why)
 {
 	char text[sizeof(finding->text)];
 
