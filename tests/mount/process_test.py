@@ -202,8 +202,7 @@ def a_mount_made_after_the_first_signal_stays(work):
     with Mount(work, source) as mount:
         fd = os.open(mount.path("plain"), os.O_RDONLY)
         mount.process.send_signal(signal.SIGTERM)
-        assert harness.wait_until(
-            lambda: harness.mounted(mount.point) is None)
+        harness.wait_until(lambda: harness.mounted(mount.point) is None)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", mount.point],
                        check=True, timeout=20)
         other = harness.mounted(mount.point)
@@ -226,7 +225,7 @@ def signals_unmount_and_end(work):
         try:
             pid = harness.background_pid(point)
             os.kill(pid, number)
-            assert harness.wait_until(lambda: not harness.alive(pid))
+            harness.wait_until(lambda: not harness.alive(pid))
             equal(harness.mounted(point), None, "mount")
         finally:
             harness.end_background(point)
@@ -240,8 +239,7 @@ def a_busy_mount_ends_with_its_last_user(work):
             result = run("--unmount", mount.point)
             one_sentence(result, 1, "busy")
             mount.process.send_signal(signal.SIGTERM)
-            assert harness.wait_until(
-                lambda: harness.mounted(mount.point) is None)
+            harness.wait_until(lambda: harness.mounted(mount.point) is None)
             equal(mount.process.poll(), None, "the daemon's status")
             equal(file.read(), DATA, "data read after the signal")
         equal(mount.process.wait(20), 0, "exit")
@@ -252,8 +250,7 @@ def a_second_signal_does_not_wait(work):
     with Mount(work, source) as mount:
         fd = os.open(mount.path("a.b2frame/data.bin"), os.O_RDONLY)
         mount.process.send_signal(signal.SIGTERM)
-        assert harness.wait_until(
-            lambda: harness.mounted(mount.point) is None)
+        harness.wait_until(lambda: harness.mounted(mount.point) is None)
         mount.process.send_signal(signal.SIGTERM)
         equal(mount.process.wait(20), 0, "exit")
         # Nobody is there to be told of the close.
@@ -324,8 +321,8 @@ def a_source_that_does_not_answer_is_named(work):
                 assert line.startswith(f"bloscfs: waiting for '{waiting}', "
                                        "which has not answered"), line
                 # It mounts, or refuses to for another reason.
-                assert harness.wait_until(lambda: harness.mounted(point) or
-                                  start.poll() is not None)
+                harness.wait_until(
+                    lambda: harness.mounted(point) or start.poll() is not None)
             finally:
                 start.terminate()
                 start.wait(20)
@@ -374,6 +371,7 @@ def an_idle_mount_goes(work):
     source = make_source(work)
     with Mount(work, source, "-o", "idle_timeout=1") as mount:
         with open(mount.path("plain"), "rb"):
+            # That something does not happen takes its time.
             time.sleep(2.5)
             assert harness.mounted(mount.point), "unmounted while in use"
         equal(mount.process.wait(20), 0, "exit")
