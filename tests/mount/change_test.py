@@ -15,7 +15,7 @@ from harness import Mount, equal
 OLD = samples.noise(200000, 1)
 NEW = samples.noise(150000, 2)
 CHUNK = 20000
-TIMEOUT = "--attr_timeout=0.2"
+TIMEOUT = "--attr_timeout=0.1"
 
 
 def make_source(work, data=OLD):
@@ -38,7 +38,7 @@ def status_of(folder):
 def settle():
     """What the kernel was told is good no more (twice TIMEOUT): to look sooner
     would be to ask whether it is, and to have it told anew."""
-    time.sleep(0.4)
+    time.sleep(0.2)
 
 
 def reads_are_old_or_stale(fd, old):

@@ -72,9 +72,9 @@ def all_of_a_small_object_is_fetched_after_some_waits(work):
             file = pages_of(mount)
             for _ in range(12):
                 draw(file)
-            assert wait_until(lambda: sum(row[3] for row in server.log) >=
-                              size - (1 << 20)), server.log
-            assert wait_until(lambda: server.at_once == 0)
+            wait_until(lambda: sum(row[3] for row in server.log) >=
+                       size - (1 << 20), told=lambda: server.log)
+            wait_until(lambda: server.at_once == 0)
             n_asked = len(server.asked)
             for _ in range(60):
                 draw(file)
@@ -131,7 +131,7 @@ def a_server_that_has_too_much_to_do_is_left_alone_by_all(work):
             server.fault_headers = {"Retry-After": "2"}
             server.always = 503
             with readers_of([mount.path("data.bin")], 24) as readers:
-                assert wait_until(lambda: server.asked)
+                wait_until(lambda: server.asked)
                 time.sleep(5)
                 # One or two each time, and those that were under way at
                 # first: of the 24 each would have asked three times.
@@ -184,8 +184,8 @@ def who_is_killed_in_a_read_leaves_no_request_behind(work):
             server.always = "hang"
             server.asked.clear()
             with readers_of([mount.path("data.bin")], 1):
-                assert wait_until(lambda: server.asked)
-            assert wait_until(
+                wait_until(lambda: server.asked)
+            wait_until(
                 lambda: counted(mount, "bloscfs_server_cancelled_total") >= 1)
             server.always = None
             equal(read(mount.path("data.bin")) == truth, True, "the bytes")

@@ -225,7 +225,7 @@ def names_are_found_beside_readers_of_large_blocks(work):
     with Mount(work, source, "-othreads=2,cache_size=64M",
                "--log_level=err") as mount:
         path = mount.path("large.b2frame/data.bin")
-        stop = time.monotonic() + 8
+        stop = time.monotonic() + 5
         readers = []
         for number in range(32):
             pid = os.fork()
@@ -245,6 +245,7 @@ def names_are_found_beside_readers_of_large_blocks(work):
         # The aim is 50 ms on a quiet machine; this is no benchmark, but
         # behind the readers each would take seconds.
         times.sort()
+        assert len(times) > 5, times
         assert times[len(times) // 2] < 1, times[len(times) // 2]
 
 
