@@ -142,7 +142,7 @@ static void add_piece(struct bfs_pieces *pieces, uint8_t *p, size_t len)
 	pieces->n++;
 }
 
-/* Pins [pos, pos + len) of one chunk; false when it must be copied. */
+/* Whether [pos, pos + len) of one chunk can be pinned; else it is copied. */
 static bool fits_pins(const struct bfs_chunk *c, uint32_t pos, size_t len,
 		      const struct bfs_pieces *pieces)
 {
