@@ -113,7 +113,8 @@ static enum bfs_err fill(struct bfs_blocks *b, uint32_t k, const uint8_t *ref,
 	return err;
 }
 
-/* Before a block is claimed or waited for that the call may not decode. */
+/* Fails before a block is claimed or waited for that the call may not
+ * decode. */
 static enum bfs_err check_price(struct bfs_blocks *b,
 				const struct bfs_cache_key *key, uint32_t len,
 				struct bfs_diag *diag)

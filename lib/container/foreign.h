@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * foreign.h - stores of other systems, whose files may be Blosc chunks, and
- * what a file's name says that it is.
+ * foreign.h - stores of other systems, whose files may be Blosc chunks.
  */
 #ifndef BFS_CONTAINER_FOREIGN_H
 #define BFS_CONTAINER_FOREIGN_H

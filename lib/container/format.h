@@ -44,7 +44,7 @@ struct bfs_format {
 	/* Whether the file ends before its head says; or NULL. */
 	bool (*is_short)(const uint8_t *head, size_t head_len,
 			 uint64_t file_len);
-	/* The probe of containers that are directories; the other is NULL
+	/* The probe of containers that are directories; `probe` is NULL
 	 * then. A glance: one or two openat. */
 	bool (*probe_dir)(struct bfs_dir *dir);
 	/* Of a directory: the file in it that a writer changes with the

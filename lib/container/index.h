@@ -48,8 +48,9 @@ enum bfs_err bfs_index_digest(struct bfs_index *index, uint64_t n,
 			      uint64_t *ret_digest,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* What an entry of a current frame means: sets special, or file and off as
- * the entry itself (the caller knows which it is). CORRUPT for junk. */
+/* What an entry of a current frame means: sets special, and for a stored chunk
+ * off to the entry itself: a place, or in a sparse frame the number of a file.
+ * CORRUPT for junk. */
 enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
 			      uint64_t n, struct bfs_diag *diag)
 	BFS_MUST_CHECK;

@@ -20,7 +20,7 @@
 #define HEADER 96
 #define HEADER_A5 120
 #define MAX_COUNT (UINT64_C(1) << 28)
-#define MAX_TILES (UINT64_C(1) << 22)
+#define MAX_PLACES (UINT64_C(1) << 22)
 #define MAX_BLOCK (UINT32_C(16) << 20)
 
 /* Positions of the header. */
@@ -77,20 +77,20 @@ static bool probe(struct bfs_source *source, const uint8_t *head,
 }
 
 /* One chunk of the file, data or side. */
-struct tile {
+struct place {
 	uint64_t off, len;
 	uint64_t nbytes;
 };
 
-static int compare_tiles(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
-	const struct tile *x = a, *y = b;
+	const struct place *x = a, *y = b;
 
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-static enum bfs_err read_tile(const struct bfs_container *f, uint64_t off,
-			      struct tile *ret_tile, struct bfs_diag *why)
+static enum bfs_err read_place(const struct bfs_container *f, uint64_t off,
+			       struct place *ret_place, struct bfs_diag *why)
 {
 	const struct packed *p = f->priv;
 	uint8_t head[BFS_CHUNK_HEADER];
@@ -108,31 +108,31 @@ static enum bfs_err read_tile(const struct bfs_container *f, uint64_t off,
 	if (h.version > 3)
 		return bfs_fail(why, BFS_ERR_CORRUPT, off,
 				"a chunk of version %u", h.version);
-	*ret_tile = (struct tile){ off, h.cbytes, h.nbytes };
+	*ret_place = (struct place){ off, h.cbytes, h.nbytes };
 	return BFS_OK;
 }
 
 /* Sorted by place, the chunks cover the file from header to table; and the
  * header's nbytes counts header, table and all of them. */
-static enum bfs_err check_tiles(struct bfs_container *f, struct tile *tiles,
-				uint64_t n, uint64_t counted,
-				struct bfs_diag *why)
+static enum bfs_err check_places(struct bfs_container *f, struct place *places,
+				 uint64_t n, uint64_t counted,
+				 struct bfs_diag *why)
 {
 	const struct packed *p = f->priv;
 	uint64_t at, sum = 8 * f->n_chunks, i;
 
-	qsort(tiles, (size_t)n, sizeof(*tiles), compare_tiles);
-	at = n > 0 ? tiles[0].off : p->table;
+	qsort(places, (size_t)n, sizeof(*places), compare_places);
+	at = n > 0 ? places[0].off : p->table;
 	if (at != HEADER && at != HEADER_A5)
 		return bfs_fail(why, BFS_ERR_CORRUPT, at,
 				"the first chunk begins at %" PRIu64, at);
 	for (i = 0; i < n; i++) {
-		if (tiles[i].off != at)
+		if (places[i].off != at)
 			return bfs_fail(why, BFS_ERR_CORRUPT, at,
 					"chunks overlap or leave a gap at %"
 					PRIu64, at);
-		at += tiles[i].len;
-		sum += tiles[i].nbytes;
+		at += places[i].len;
+		sum += places[i].nbytes;
 	}
 	if (at != p->table)
 		return bfs_fail(why, BFS_ERR_CORRUPT, at,
@@ -145,9 +145,9 @@ static enum bfs_err check_tiles(struct bfs_container *f, struct tile *tiles,
 	return BFS_OK;
 }
 
-static enum bfs_err collect_tiles(struct bfs_container *f, const uint8_t *head,
-				  struct tile *tiles, uint64_t *ret_n,
-				  struct bfs_diag *why)
+static enum bfs_err collect_places(struct bfs_container *f, const uint8_t *head,
+				   struct place *places, uint64_t *ret_n,
+				   struct bfs_diag *why)
 {
 	struct bfs_span span;
 	uint64_t n = 0, i;
@@ -156,12 +156,12 @@ static enum bfs_err collect_tiles(struct bfs_container *f, const uint8_t *head,
 		uint64_t off = bfs_le64(head + sides[i].at);
 
 		if (off)
-			BFS_TRY(read_tile(f, off, &tiles[n++], why));
+			BFS_TRY(read_place(f, off, &places[n++], why));
 	}
 	for (i = 0; i < f->n_chunks; i++) {
 		BFS_TRY(bfs_container_span(f, i, &span, why));
-		BFS_TRY(bfs_diag_chunk(why, read_tile(f, span.off, &tiles[n++],
-						      why), i));
+		BFS_TRY(bfs_diag_chunk(
+			why, read_place(f, span.off, &places[n++], why), i));
 	}
 	*ret_n = n;
 	return BFS_OK;
@@ -172,34 +172,34 @@ static enum bfs_err collect_tiles(struct bfs_container *f, const uint8_t *head,
 static enum bfs_err check_state(struct bfs_container *f, const uint8_t *head,
 				struct bfs_diag *why)
 {
-	BFS_CLEANUP(bfs_freep) struct tile *tiles = NULL;
+	BFS_CLEANUP(bfs_freep) struct place *places = NULL;
 	uint64_t n = 0;
 
-	if (f->n_chunks > MAX_TILES)
+	if (f->n_chunks > MAX_PLACES)
 		return BFS_OK;
-	tiles = bfs_zalloc((size_t)f->n_chunks + BFS_ARRAY_LEN(sides),
-			   sizeof(*tiles));
-	if (!tiles)
+	places = bfs_zalloc((size_t)f->n_chunks + BFS_ARRAY_LEN(sides),
+			    sizeof(*places));
+	if (!places)
 		return bfs_fail(why, BFS_ERR_NOMEM, 0, "no memory");
-	BFS_TRY(collect_tiles(f, head, tiles, &n, why));
-	return check_tiles(f, tiles, n, bfs_le64(head + 24), why);
+	BFS_TRY(collect_places(f, head, places, &n, why));
+	return check_places(f, places, n, bfs_le64(head + 24), why);
 }
 
 /* Side chunks that hold become metalayers. */
 static enum bfs_err add_sides(struct bfs_container *f, const uint8_t *head,
 			      struct bfs_diag *diag)
 {
-	struct tile tile;
+	struct place place;
 	size_t i;
 
 	for (i = 0; i < BFS_ARRAY_LEN(sides); i++) {
 		uint64_t off = bfs_le64(head + sides[i].at);
 
-		if (!off || read_tile(f, off, &tile, NULL) != BFS_OK)
+		if (!off || read_place(f, off, &place, NULL) != BFS_OK)
 			continue;
 		if (bfs_container_add_meta(&f->metas, &f->n_metas,
 					   sides[i].name, strlen(sides[i].name),
-					   off, tile.len, true))
+					   off, place.len, true))
 			return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
 	}
 	return BFS_OK;

@@ -16,14 +16,14 @@ enum bfs_err bfs_bloscpack_peek(struct bfs_container *f, uint64_t off,
 {
 	uint64_t len = bfs_source_len(f->source);
 	size_t digest = bfs_digest_len(priv(f)->digest);
-	struct bfs_span bfs_bloscpack_span = { .off = off };
+	struct bfs_span span = { .off = off };
 
 	if (!bfs_inside(off, BFS_CHUNK_MIN_HEADER + digest, len))
 		return bfs_fail(why, BFS_ERR_TRUNCATED, off,
 				"a chunk at %" PRIu64 " of %" PRIu64 " bytes",
 				off, len);
-	bfs_bloscpack_span.avail = len - off - digest;
-	BFS_TRY(bfs_container_peek(f, &bfs_bloscpack_span, h, why));
+	span.avail = len - off - digest;
+	BFS_TRY(bfs_container_peek(f, &span, h, why));
 	if (h->version > 5)
 		return bfs_fail(why, BFS_ERR_CORRUPT, off,
 				"a chunk of version %u", h->version);
