@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * dispatch.c - the table of views: which are on, looking up and listing their
- * entries, and reading a virtual file part by part.
+ * entries, and where a virtual file has holes.
  *
- * In: an opened array and which views are on. Out: entries, attributes, and
- * bytes. Nothing here knows a row by its name.
+ * In: an opened array and which views are on. Out: entries and attributes.
+ * Nothing here knows a row by its name.
  */
 #include "view/dispatch.h"
 
@@ -362,5 +362,3 @@ enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,
 	*ret_off = off;
 	return BFS_OK;
 }
-
-/* ---- reading --------------------------------------------------------- */

@@ -30,7 +30,7 @@ static void free_slots(struct bfs_file *file)
 	size_t n_texts = count_texts(file->rows, file->n_rows);
 
 	for (size_t i = 0; file->slots && i < file->n_rows; i++) {
-		struct bfs_slot *slot = &file->slots[i];
+		struct bfs_keep *slot = &file->slots[i];
 
 		if (slot->state)
 			file->rows[i]->release(slot->state);
@@ -209,7 +209,7 @@ enum bfs_err bfs_kept_text(struct bfs_file *file, enum bfs_row row,
 static void keep_state(struct bfs_file *file, enum bfs_row row,
 		       enum bfs_err err, void *state, struct bfs_diag *why)
 {
-	struct bfs_slot *slot = &file->slots[row];
+	struct bfs_keep *slot = &file->slots[row];
 	bool mine;
 
 	pthread_mutex_lock(&file->lock);
@@ -234,7 +234,7 @@ enum bfs_err bfs_kept_state(struct bfs_file *file, enum bfs_row row,
 						 struct bfs_diag *diag),
 			    const void **ret_state, struct bfs_diag *diag)
 {
-	const struct bfs_slot *slot = &file->slots[row];
+	const struct bfs_keep *slot = &file->slots[row];
 	struct bfs_diag why = { .chunk = -1 }, *kept_why = NULL;
 	uint64_t mark = bfs_moment_mark();
 	enum bfs_err err, found;

@@ -26,7 +26,7 @@ struct bfs_text {
 };
 
 /* What one view keeps. */
-struct bfs_slot {
+struct bfs_keep {
 	bool known;		/* a state was looked for */
 	enum bfs_err err;
 	void *state;		/* the view's own, freed by its release */
@@ -41,7 +41,7 @@ struct bfs_file {
 	const struct bfs_view *const *rows;
 	size_t n_rows;
 	pthread_mutex_t lock;		/* guards all below until published */
-	struct bfs_slot *slots;		/* n_rows, owned */
+	struct bfs_keep *slots;		/* n_rows, owned */
 	struct bfs_text *texts;		/* of all rows, owned */
 	bool judged;			/* facts.c */
 	struct bfs_verdict verdict;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * lazy.c - lazy/N: each chunk as a lazy chunk, which is its header, its
- * block starts and a trailer that tells where its blocks lie.
+ * bstarts and a trailer with its place and the sizes of its blocks.
  */
 #include "view/numbers.h"
 #include "view/parts.h"

@@ -47,7 +47,7 @@ enum bfs_err bfs_nesting_new(struct bfs_engine *engine, uint32_t views,
 	if (!nesting) {
 		bfs_file_free(root);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for an opened file");
+				"no memory for an opened container");
 	}
 	nesting->engine = engine;
 	nesting->views = views;

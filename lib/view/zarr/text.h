@@ -7,7 +7,7 @@
 
 #include "view/view.h"
 
-/* The texts of metadata files A group holds the array as
+/* The texts of metadata files. A group holds the array as
  * `data`. */
 enum bfs_zarr_text {
 	BFS_ZARR_ARRAY2,	/* .zarray */
