@@ -20,10 +20,12 @@
 
 struct bfs_dir {
 	atomic_uint refs;
-	struct bfs_fd *fd;		/* or NULL: a caller's own, */
-	struct bfs_dir_callback how;	/* of the topmost one, */
-	struct bfs_dir *top;		/* which is this, or NULL: itself */
-	char path[];			/* from the topmost one; "" there */
+	struct bfs_fd *fd;		/* NULL: a caller's own */
+	/* Of a caller's own: the topmost one has the functions, those below it
+	 * point to it, and have their path from there. */
+	struct bfs_dir_callback how;
+	struct bfs_dir *top;		/* NULL: this is the topmost */
+	char path[];			/* "" in the topmost */
 };
 
 static struct bfs_dir *new_dir(const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source.h - bytes at an offset: a file, a window of another source, memory.
+ * source.h - bytes at an offset: a file, a window of another source, memory,
+ * callbacks.
  *
  * A source is shared by reference count and may be read by any number of
  * threads at once. It never changes its length: a file that shrinks gives
@@ -65,7 +66,7 @@ struct bfs_source {
 					 * read is waited for; 0: few */
 	_Atomic uint32_t refs;
 	/* Counters since opening; a window counts in its parent too. */
-	_Atomic uint64_t n_reads;	/* read system calls */
+	_Atomic uint64_t n_reads;	/* bfs_source_read of some bytes */
 	_Atomic uint64_t read_len;	/* bytes asked for */
 };
 
