@@ -119,7 +119,7 @@ static enum bfs_err wrap_container(struct bloscfs *fs,
 	if (!file) {
 		bfs_container_close(container);
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for an opened file");
+				"no memory for an opened container");
 	}
 	err = bfs_array_open(fs->engine, container, &array, diag);
 	if (err == BFS_OK)

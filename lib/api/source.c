@@ -114,7 +114,7 @@ static enum bfs_err make_source(const struct bloscfs_source *given,
 	return err;
 }
 
-/* Ends what make_source began, where it did not come to be a file's. */
+/* Ends what make_source began, where no opened container took it over. */
 static void drop_source(struct outside *o, struct bfs_source *source)
 {
 	bfs_source_unref(source);
