@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * containers.h - opened containers: one per node, shared by its users. idle
+ * containers.h - opened containers: one per node, shared by its users. Idle
  * ones are closed, the longest unused first, when there are too many.
  *
  * A container whose file has changed stays with its node until the file is

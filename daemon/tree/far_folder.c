@@ -74,7 +74,8 @@ struct paged {
 	bool listed;		/* its listing is of now */
 };
 
-/* A listing of long ago is asked for again. To be freed with its path. */
+/* anew: a listing of long ago is asked for again. The caller frees the path,
+ * also on failure. */
 static int begin_paged(struct far *far, char *path, bool anew,
 		       struct paged *ret_paged, char *why)
 {
@@ -133,7 +134,7 @@ static int look_inside(const struct paged *folder, struct paged *inner,
 	}
 	if (status)
 		return status;
-	/* One that is none was found out before. */
+	/* That it is no folder was found out for an earlier name. */
 	return inner->far ? look_listed(inner, slash + 1, ret_stat, why) :
 			    -ENOENT;
 }
@@ -196,7 +197,7 @@ static enum bloscfs_err find_part(void *arg, const char *path,
 	return BLOSCFS_OK;
 }
 
-/* Only what tells of the others has a tail. */
+/* Whether a part is an index: no other has a tail (object.h). */
 static bool is_index(const char *path)
 {
 	const char *name;

@@ -76,11 +76,11 @@ struct node {
 	union {
 		struct {			/* all other kinds */
 			struct src_stat st;
-			/* NODE_CONTAINER: the opened one; or NULL */
-			struct container *container;
-			uint32_t version;	/* NODE_CONTAINER, as ... */
-			uint32_t since;		/* ... all this */
-			uint32_t settled;	/* of the container, plus 1 */
+			/* NODE_CONTAINER, down to inside. */
+			struct container *container; /* the opened one; NULL */
+			uint32_t version;	/* of the file, now */
+			uint32_t since;		/* entries that keep are good */
+			uint32_t settled;	/* opened last as, plus 1 */
 			bool inside;		/* was closed with containers
 						 * inside it known */
 			struct verdict verdict;	/* NODE_DIR */
