@@ -8,8 +8,8 @@
 #include "ops/handle.h"
 #include "ops/reply.h"
 
-/* Also where it was let go: -ESTALE if it is another directory by now. 0 or
- * -errno. */
+/* Opens the folder for a handle, once more where it was let go: -ESTALE if it
+ * is another directory by now. 0 or -errno. */
 int folders_open(struct daemon *daemon, struct node *node,
 		 struct handle *handle);
 /* Adds what fits of a folder from off on. With the handle's lock held, but for

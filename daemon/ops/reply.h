@@ -35,7 +35,7 @@ void reply_attr_entry(const struct daemon *daemon,
 		      const struct src_stat *st, uint64_t ino,
 		      struct stat *ret_attr);
 
-/* An entry of a directory in the making: "plus" carries attributes. */
+/* A listing in the making; with "plus" entries carry their attributes. */
 struct listing {
 	fuse_req_t req;
 	char *buf;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * work.h - turns: who works on which request, how much, and until when.
+ * work.h - who works on which request, how much, and until when.
  *
  * Workers take requests from the kernel. Each first has a glance: what is
  * decoded already, or costs next to nothing, is answered at once. What takes

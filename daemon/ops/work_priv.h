@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * work_priv.h - the state of turns; for work.c, interrupts.c and threads.c.
+ * work_priv.h - the state of work.h; for work.c, interrupts.c and threads.c.
  */
 #ifndef BFS_DAEMON_OPS_WORK_PRIV_H
 #define BFS_DAEMON_OPS_WORK_PRIV_H
@@ -30,8 +30,8 @@ struct work {
 	unsigned share;			/* slow threads of one container */
 	unsigned n_threads;		/* the first is the patient one */
 	pthread_t threads[1 + MAX_SLOW];
-	bool watched;			/* somebody looks for the gone */
-	int began;			/* eventfd: now is the time to */
+	bool watched;			/* interrupts_watch looks again */
+	int began;			/* eventfd: it is to begin that */
 	bool ending;
 	atomic_uint n_cancelled;	/* that wait */
 	struct work_counts counts;
