@@ -43,8 +43,10 @@ struct keeper {
 	bool asked;		/* to end */
 	bool forced;		/* without waiting */
 	unsigned major, minor;	/* of the mount; 0:0 until known */
-	uint64_t mount_id;	/* these two: 0 until known. Numbers ... */
-	uint64_t unique_id;	/* ... of devices and mounts come again */
+	/* 0 until known. Numbers of devices and mounts come again once a mount
+	 * is gone; the unique one does not, where the kernel has it. */
+	uint64_t mount_id;
+	uint64_t unique_id;
 	int breach;		/* a call that the sandbox forbids; -1 */
 };
 
