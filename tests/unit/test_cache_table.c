@@ -79,6 +79,18 @@ static size_t n_buckets(const struct filled *f)
 	return n;
 }
 
+/* No shard lags behind the slots it had before the last one, at any number of
+ * them. */
+static void assert_grown(const struct filled *f, size_t i)
+{
+	const struct bfs_shard *shard =
+		&f->table.shards[f->slots[i].hash >> 60];
+
+	if (shard->n_slots > shard->n_buckets / 4 * 3 + 1)
+		fail_msg("%zu slots in %zu buckets", shard->n_slots,
+			 shard->n_buckets);
+}
+
 static void finish(struct filled *f)
 {
 	bfs_table_release(&f->table);
@@ -93,6 +105,7 @@ static void a_growing_table_moves_few_slots_under_one_lock(void **state)
 	prepare(&f);
 	for (size_t i = 0; i < N_SLOTS; i++) {
 		insert(&f, i);
+		assert_grown(&f, i);
 		if (i == 1000 || i == 33333)
 			assert_found(&f, 0, i + 1);
 	}

@@ -13,6 +13,7 @@
 
 #include "hostile_frame.h"
 #include "base/mem.h"
+#include "container/index.h"
 
 #include <zstd.h>
 
@@ -175,6 +176,48 @@ static void exbibyte_of_zeros_costs_no_memory(void **state)
 	assert_true(bfs_mem_used() - before < 1 << 20);
 	bfs_array_close(a);
 	free(b.p);
+}
+
+/* The index lies in the frame as it is, so that its blocks may be of any
+ * length: also such that entries reach over their ends. */
+static void a_step_through_the_index_ends_with_its_block(void **state)
+{
+	static const struct {
+		uint32_t blocksize;
+		uint64_t next[N_CHUNKS];
+	} rows[] = {
+		{ 8, { 1, 2, 3 } }, { 12, { 1, 2, 3 } }, { 16, { 2, 2, 3 } },
+		{ 24, { 3, 3, 3 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct build b = make_frame();
+		struct bfs_array *a;
+		struct bfs_index *x;
+		uint8_t got[8 * N_CHUNKS];
+		uint64_t n_got;
+		bool same;
+
+		patch_le(&b, index_at(&b) + 8, rows[i].blocksize, 4);
+		a = hostile_open(&b, NAME);
+		x = a->container->index;
+		assert_non_null(x);
+		for (uint64_t n = 0; n < N_CHUNKS; n++) {
+			assert_int_equal(bfs_index_next_block(x, n),
+					 rows[i].next[n]);
+			assert_int_equal(bfs_index_window(x, n, N_CHUNKS,
+							  got, &n_got, &same,
+							  NULL), BFS_OK);
+			assert_false(same);
+			assert_int_equal(n_got, rows[i].next[n] - n);
+			for (uint64_t k = 0; k < n_got; k++)
+				assert_int_equal(bfs_le64(got + 8 * k),
+						 (n + k) * STORED);
+		}
+		bfs_array_close(a);
+		free(b.p);
+	}
 }
 
 static void index_of_a_few_hundred_million_entries_costs_nothing(void **state)
@@ -551,6 +594,7 @@ int main(void)
 		T(entries_may_share_a_chunk_and_be_special),
 		T(index_that_is_no_chunk_is_refused),
 		T(exbibyte_of_zeros_costs_no_memory),
+		T(a_step_through_the_index_ends_with_its_block),
 		T(index_of_a_few_hundred_million_entries_costs_nothing),
 		T(index_of_one_giant_block_is_refused_without_memory),
 		T(empty_index_of_a_frame_with_data_is_refused),

@@ -102,6 +102,13 @@ static enum bfs_err fail_third(uint64_t off, uint8_t *buf, size_t len)
 	return is_third(off, len) ? BFS_ERR_IO : BFS_OK;
 }
 
+static enum bfs_err damage_third(uint64_t off, uint8_t *buf, size_t len)
+{
+	if (is_third(off, len))
+		buf[walk.at - off + 4] ^= 1;
+	return BFS_OK;
+}
+
 /* In the first walk's read of the third header the second walk is made. */
 static enum bfs_err walk_inside(uint64_t off, uint8_t *buf, size_t len)
 {
@@ -194,6 +201,28 @@ static void a_failure_beside_damage_is_told_as_itself(void **state)
 	assert_int_equal(container->starts_err, BFS_ERR_CORRUPT);
 }
 
+static void what_a_walk_found_is_told_without_another(void **state)
+{
+	uint32_t len;
+
+	(void)state;
+	expect_truth();
+	stage.act = fail_third;
+	assert_int_equal(ask(&len), BFS_OK);
+	assert_int_equal(len, SPECIAL);
+}
+
+static void damage_that_a_walk_found_is_told_without_another(void **state)
+{
+	uint32_t len;
+
+	(void)state;
+	stage.act = damage_third;
+	assert_int_equal(ask(&len), BFS_ERR_CORRUPT);
+	stage.act = fail_third;
+	assert_int_equal(ask(&len), BFS_ERR_CORRUPT);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -204,6 +233,8 @@ int main(void)
 		T(a_failure_beside_a_finding_is_told_and_costs_it_nothing),
 		T(who_comes_second_is_told_what_the_first_found),
 		T(a_failure_beside_damage_is_told_as_itself),
+		T(what_a_walk_found_is_told_without_another),
+		T(damage_that_a_walk_found_is_told_without_another),
 	};
 
 	return cmocka_run_group_tests_name("container_sizes", tests, NULL,

@@ -290,6 +290,53 @@ static void put_note(struct place *p, const uint8_t *address,
 	close(fd);
 }
 
+static void what_is_no_file_is_not_opened(void **state)
+{
+	struct place *p = *state;
+	int dir = p->folder.fd, fd;
+	int64_t used;
+
+	assert_int_equal(mkdirat(dir, "directory", 0700), 0);
+	assert_int_equal(mkfifoat(dir, "pipe", 0600), 0);
+	assert_int_equal(symlinkat("file", dir, "link"), 0);
+	assert_int_equal(disk_open_file(dir, "file", O_RDWR | O_CREAT, &fd,
+					&used), 0);
+	close(fd);
+	assert_int_equal(disk_open_file(dir, "directory", O_RDONLY, &fd,
+					&used), -EBADMSG);
+	assert_int_equal(disk_open_file(dir, "directory", O_RDWR, &fd, &used),
+			 -EBADMSG);
+	assert_int_equal(disk_open_file(dir, "pipe", O_RDONLY, &fd, &used),
+			 -EBADMSG);
+	assert_int_equal(disk_open_file(dir, "pipe", O_RDWR, &fd, &used),
+			 -EBADMSG);
+	assert_int_equal(disk_open_file(dir, "link", O_RDONLY, &fd, &used),
+			 -EBADMSG);
+	assert_int_equal(disk_open_file(dir, "none", O_RDONLY, &fd, &used),
+			 -ENOENT);
+}
+
+static void reading_all_ends_with_the_file(void **state)
+{
+	struct place *p = *state;
+	int64_t used;
+	char got[16];
+	int fd;
+
+	assert_int_equal(disk_open_file(p->folder.fd, "file", O_RDWR | O_CREAT,
+					&fd, &used), 0);
+	assert_int_equal(disk_write_all(fd, "0123456789", 10, 0), 0);
+	/* Of a failure that was none of its own. */
+	errno = EIO;
+	assert_int_equal(disk_read_all(fd, got, sizeof(got), 0), 10);
+	assert_memory_equal(got, "0123456789", 10);
+	assert_int_equal(disk_read_all(fd, got, 4, 3), 4);
+	assert_memory_equal(got, "3456", 4);
+	assert_int_equal(disk_read_all(fd, got, sizeof(got), 10), 0);
+	close(fd);
+	assert_int_equal(disk_read_all(fd, got, sizeof(got), 0), -EBADF);
+}
+
 static void a_note_is_whole_or_none(void **state)
 {
 	struct place *p = *state;
@@ -493,6 +540,8 @@ int main(void)
 		AT_A_PLACE(no_cut_file_is_served),
 		AT_A_PLACE(what_does_not_match_is_forgotten_alone),
 		AT_A_PLACE(a_seal_is_of_one_place),
+		AT_A_PLACE(what_is_no_file_is_not_opened),
+		AT_A_PLACE(reading_all_ends_with_the_file),
 		AT_A_PLACE(a_note_is_whole_or_none),
 		cmocka_unit_test(only_signatures_do_not_name_an_object),
 		AT_A_PLACE(identity_is_all_that_a_server_tells),

@@ -175,6 +175,22 @@ static void test_want_of_descriptors_costs_an_idle_one(void **state)
 	files[1].refuse = 0;
 }
 
+static void test_only_a_full_ring_costs_another_its_descriptor(void **state)
+{
+	(void)state;
+	while (bfs_fd_spare())
+		;
+	bfs_fd_set_limit(4);
+	for (int i = 0; i < 4; i++) {
+		read_one(&files[i]);
+		assert_int_equal(bfs_fd_count(), i + 1);
+	}
+	for (int i = 4; i < N_FILES; i++) {
+		read_one(&files[i]);
+		assert_int_equal(bfs_fd_count(), 4);
+	}
+}
+
 static void *take_many(void *arg)
 {
 	unsigned seed = (unsigned)(uintptr_t)arg, n_wrong = 0;
@@ -246,6 +262,7 @@ int main(void)
 		TEST(test_what_has_no_name_any_more_stays),
 		TEST(test_failing_to_open_again_is_told_and_tried_again),
 		TEST(test_want_of_descriptors_costs_an_idle_one),
+		TEST(test_only_a_full_ring_costs_another_its_descriptor),
 		TEST(test_many_threads_get_the_right_file),
 		TEST(test_a_file_below_a_directory_is_held_against_what_it_was),
 	};

@@ -4,7 +4,7 @@
  * path_resolution(7) and acl(5) say, with the kernel's glance at the mode
  * before it looks into a list.
  */
-#include "tree/rights.h"
+#include "tree/rights_priv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -316,6 +316,41 @@ static void without_its_list_nobody_may_more(void **unused)
 	assert_true(n_may > ROUNDS);
 }
 
+static void only_who_is_named_narrows_a_mode_without_a_list(void **unused)
+{
+	struct acl *acl = calloc(1, sizeof(*acl) + 2 * sizeof(acl->named[0]));
+	struct rights rights = { 1, 1, 0777, acl }, plain;
+
+	(void)unused;
+	assert_non_null(acl);
+	acl->group = 7;
+	acl->n = 1;
+	/* What lies behind it has no rights. */
+	acl->named[0] = (struct named){ 2, 5, TAG_USER };
+	plain = rights_without_acl(&rights);
+	assert_int_equal(plain.mode, 0755);
+	acl->n = 0;
+	plain = rights_without_acl(&rights);
+	assert_int_equal(plain.mode, 0777);
+	free(acl);
+}
+
+static void options_that_change_nothing_take_nothing(void **unused)
+{
+	(void)unused;
+	for (int i = 0; i < ROUNDS / 10; i++) {
+		struct thing a = make_thing(i % 2);
+		struct rights_cut cut = {
+			.has_uid = i & 2, .has_gid = i & 4,
+			.uid = i & 2 ? a.uid : N_IDS,
+			.gid = i & 4 ? a.gid : N_IDS,
+		};
+		struct rights ra = rights_of(&a), rc = rights_cut(&ra, &cut);
+
+		assert_true(rights_equal(&ra, &rc));
+	}
+}
+
 static void options_narrow(void **unused)
 {
 	(void)unused;
@@ -431,6 +466,9 @@ int main(void)
 		    folders_and_files_of_a_frame_keep_who_may_read),
 		cmocka_unit_test(who_may_not_pass_a_folder_reads_nothing_in_it),
 		cmocka_unit_test(without_its_list_nobody_may_more),
+		cmocka_unit_test(
+			only_who_is_named_narrows_a_mode_without_a_list),
+		cmocka_unit_test(options_that_change_nothing_take_nothing),
 		cmocka_unit_test(options_narrow),
 		cmocka_unit_test(readers_may_only_what_is_certain),
 		cmocka_unit_test(what_is_no_list_leaves_the_owner_alone),
