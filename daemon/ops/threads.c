@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_COMPUTING 16	/* slow threads, where none waits for a server */
+#define MAX_COMPUTING 16	/* slow threads where none waits for a server */
 /* Lower than that of who answers with what is there. */
 #define SLOW_NICE 5
 
