@@ -17,10 +17,10 @@
 #define MOST_AHEAD (64 << 20)	/* asked for ahead and not used yet, of all */
 #define WINDOW (16 << 20)	/* how far ahead of one who reads forwards */
 #define LEAST_WINDOW (4 << 20)
-#define SETTLED 8		/* steps of one who is read ahead for */
-#define WAITS 4			/* so many waits' worth of bytes in between */
+#define SETTLED 8		/* steps after which it is all of WINDOW */
+#define WAITS 4			/* before that so many waits' worth of bytes */
 #define GAP (64 << 10)		/* what such a reader may leave out */
-#define SURE 4			/* steps in order, after which it is one */
+#define SURE 4			/* steps in order, after which it counts as one */
 #define FASTER 4		/* so much further with each step then */
 #define USELESS_MS 5000
 #define FEW_JUMPS 4		/* waits, before all is fetched */

@@ -15,7 +15,7 @@
 
 #define MOST_KEYS 1000		/* of one page: more S3 does not send */
 #define FEW_KEYS 200
-#define SMALL_LISTING (1 << 20)	/* these, of 1,024 bytes, each as %XX */
+#define SMALL_LISTING (1 << 20)	/* room for a page of FEW_KEYS */
 #define MOST_FOLDERS 64
 #define FEW_FOLDERS 4		/* where memory is wanted */
 #define MOST_ENTRIES 4000000	/* of one folder */
@@ -121,7 +121,7 @@ static int ask_page(struct shelf *shelf, const char *folder,
 			.buf = xml }, &r);
 		status = remote_errno(&r, false);
 		strcpy(why, r.why);
-		/* Another thing than nothing in it. */
+		/* A bucket that is not there is not an empty one. */
 		if (status == -ENOENT) {
 			strcpy(why, "there is no such bucket");
 			status = -EIO;

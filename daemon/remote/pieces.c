@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT (4 << 20)		/* of one object, beside head and tail: */
-#define UNFINISHED (16 << 20)	/* ... and of what is not read to its end */
+/* Bytes of one object, beside head and tail. */
+#define KEPT (4 << 20)		/* beyond it pieces read to their end leave */
+#define UNFINISHED (16 << 20)	/* beyond it the others leave, too */
 
 void pieces_init(struct object *o)
 {

@@ -32,8 +32,8 @@ struct object {
 	uint64_t held;			/* bytes of those that were used */
 	unsigned n_loading;
 	struct stream streams[N_STREAMS];	/* the newest first */
-	unsigned n_jumps;		/* reads that waited, not in order: */
-	int64_t jumped_ms;		/* one after another, the last then */
+	unsigned n_jumps;		/* reads out of order that waited */
+	int64_t jumped_ms;		/* when the last of them did */
 	bool ending;			/* nothing more is asked for */
 	bool whole;			/* all of it is fetched and kept */
 	struct wave {			/* ... and how far that is */

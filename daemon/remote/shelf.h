@@ -76,9 +76,9 @@ int shelf_known(struct shelf *shelf, const char *path,
 int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	       char *name, struct shelf_stat *ret_stat, char *why);
 
-/* Asks for a folder's first page where none is at hand, of whatever age, or,
- * with anew, none that is believed yet: one that somebody is in the midst of
- * goes on. *ret_fresh: it is believed. */
+/* Asks for a folder's first page, unless one is at hand: of whatever age, or
+ * with anew one that is still believed. A listing that somebody is in the
+ * midst of goes on all the same. *ret_fresh: it is believed. */
 int shelf_begin(struct shelf *shelf, const char *path, bool anew,
 		bool *ret_fresh, char *why);
 /* Whether the listing of a folder that somebody is in the midst of shows a
