@@ -168,8 +168,8 @@ static uint64_t charge_some(struct bfs_budget *b, uint64_t least, uint64_t most,
 	return len;
 }
 
-/* len of `all` bytes. passes: nobody who came before is waiting, so the charge
- * need not wait. */
+/* len of the `whole` bytes of one allocation. passes: nobody who came before
+ * is waiting, so the charge need not wait. */
 bool bfs_budget_charge(struct bfs_budget *b, uint64_t len, uint64_t whole,
 		       bool passes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cpus.h - how many CPUs' worth of time the control groups grant.
+ * cpus.h - how many CPUs this process may use.
  */
 #ifndef BFS_BASE_CPUS_H
 #define BFS_BASE_CPUS_H

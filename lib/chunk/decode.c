@@ -241,7 +241,7 @@ static enum bfs_err decode_old_block(const struct decoding *d, uint8_t *dst,
 static enum bfs_err decode_vlblock(const struct decoding *d, uint8_t *dst,
 				   size_t len)
 {
-	/* The span is at least 5 bytes and begins with len: see plan.c.  A
+	/* The span is at least 5 bytes and begins with len: see tables.c.  A
 	 * file that changed meanwhile must not make the two differ. */
 	if (d->in_len < 5 || bfs_le32(d->in) != len)
 		return bfs_fail(d->diag, BFS_ERR_CORRUPT, d->start,

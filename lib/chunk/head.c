@@ -3,7 +3,7 @@
  * head.c - the 16 or 32 bytes every chunk begins with, checked.
  *
  * Bytes in, struct bfs_chunk_head out; nothing is allocated. What can be seen
- * only with bstarts (a wrong blocksize) is mended in plan.c. See
+ * only with bstarts (a wrong blocksize) is mended in tables.c. See
  * docs/formats/chunk.md.
  */
 #include "chunk/head.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zlib.c - one RFC 1950 stream, by libdeflate where it is found (BFS_HAVE_
- * LIBDEFLATE), which is two to three times as fast, else by zlib.
+ * zlib.c - one RFC 1950 stream, by libdeflate where it is found
+ * (BFS_HAVE_LIBDEFLATE), which is two to three times as fast, else by zlib.
  *
  * The stream must end, its Adler-32 be right, and its output be exactly as
  * long as asked; bytes behind its end are nobody's and are ignored. A stream
