@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * undo.c - undoing one filter by the best variant that the CPU has. Not beside
- * the table, which names the filters: some of them end with another one.
+ * undo.c - undoing one filter by the best variant that the CPU has. A file
+ * apart from the table, which names the filters: some of them call this.
  */
 #include "filter/filter.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtype_text.h - the tokens of a dtype's text. For dtype.c alone.
+ * dtype_text.h - the tokens of a dtype's text. For dtype*.c alone.
  */
 #ifndef BFS_TEXT_DTYPE_TEXT_H
 #define BFS_TEXT_DTYPE_TEXT_H
