@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * daemon.h - what all parts of a running mount share. Set up before the
- * workers start; after that only the tree changes.
+ * workers start; after that only the tree and what is atomic changes.
  */
 #ifndef BFS_DAEMON_DAEMON_H
 #define BFS_DAEMON_DAEMON_H
@@ -30,16 +30,16 @@ struct daemon {
 	struct src src;
 	struct tree tree;
 	char *write_dir;		/* of the disk cache; NULL */
-	bool lies_in_store;		/* SOURCE does, of Zarr or N5 */
-	bool in_store;			/* and all is left as it is */
-	bool no_stores;			/* stores do not count */
+	bool lies_in_store;		/* SOURCE does, in one of Zarr or N5 */
+	bool in_store;			/* and so all files stay as they are */
+	bool no_stores;			/* files in stores are no exception */
 	double timeout;			/* of names and attributes, seconds */
-	atomic_bool no_lists;		/* of rights: modes are narrowed */
+	atomic_bool no_lists;		/* of rights (ACLs): modes say less */
 	atomic_bool judges_lists;	/* of rights: the kernel does */
 	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;
 	time_t started;			/* of the mount */
-	struct work *work;		/* turns (ops/work.h) */
+	struct work *work;		/* who decodes when (ops/work.h) */
 	size_t max_idle;		/* containers kept open */
 	unsigned max_workers;		/* as descriptors allow */
 	unsigned max_dirs;		/* folders open between requests */

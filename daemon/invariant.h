@@ -2,7 +2,7 @@
 /*
  * invariant.h - what the daemon relies on, said where it relies on it. For
  * mistakes of our own alone, and always on: what the source or the kernel says
- * is checked and becomes an error. What walks is for builds without NDEBUG.
+ * is checked and becomes an error.
  */
 #ifndef BFS_DAEMON_INVARIANT_H
 #define BFS_DAEMON_INVARIANT_H

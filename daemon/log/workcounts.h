@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * workcounts.h - what work.h counts.
+ * workcounts.h - what ops/work.h counts.
  */
 #ifndef BFS_DAEMON_LOG_WORKCOUNTS_H
 #define BFS_DAEMON_LOG_WORKCOUNTS_H

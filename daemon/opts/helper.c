@@ -50,14 +50,14 @@ bool helper_passes_over(const struct parse *parse, const char *name, size_t len)
 	return parse->sloppy && !is_word(name, len, "remount");
 }
 
-/* Called twice as often as not, with letters in one argument. */
+/* One argument may hold several letters, as -sfn. */
 int helper_letters(struct parse *parse, int argc, char **argv, int *i)
 {
 	const char *all = argv[*i];
 
 	for (const char *letter = all + 1; *letter; letter++) {
 		switch (*letter) {
-		case 'n':	/* no /etc/mtab, which there is none of */
+		case 'n':	/* no entry in /etc/mtab: we make none */
 		case 'v':
 			break;
 		case 's':

@@ -13,7 +13,7 @@ struct parse {
 	char *error;
 	size_t error_cap;
 	bool helper;	/* called by mount(8) */
-	bool sloppy;	/* which asked for what is unknown to be let be */
+	bool sloppy;	/* which wants unknown options ignored */
 	bool umask_set, fmask_set, dmask_set;
 	mode_t umask;
 };
