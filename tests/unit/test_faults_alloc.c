@@ -122,6 +122,7 @@ static void each_allocation_of_ours_may_fail(void **state)
 			n_before = walk.n_faults;
 			walk_round(&walk, &samples[i]);
 		} while (walk.n_faults > n_before || plan_at < 64);
+		assert_true(walk.n_faults > 0);
 		walk_unlearn(&samples[i]);
 	}
 }

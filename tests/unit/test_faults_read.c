@@ -71,8 +71,8 @@ static void arm(bool on)
 }
 
 /* All rounds of one mode for a sample: until the n-th call never comes. After
- * the first, which open it, not every one. */
-static void run(struct sample *sample, enum mode mode, enum bloscfs_err err,
+ * the first, which open it, not every one. How many calls told of it. */
+static uint64_t run(struct sample *sample, enum mode mode, enum bloscfs_err err,
 		uint64_t last)
 {
 	struct walk walk = { .arm = arm, .fault = err };
@@ -89,15 +89,24 @@ static void run(struct sample *sample, enum mode mode, enum bloscfs_err err,
 	print_message("# %s: %" PRIu64 " rounds, %" PRIu64 " calls compared, %"
 		      PRIu64 " told of the fault\n", sample->path, n_rounds,
 		      walk.n_calls, walk.n_faults);
+	/* The first one came, where every sample makes such calls, and who
+	 * cannot go on told of it. */
+	assert_true(walk.n_calls > 0);
+	assert_true(n_rounds > 1 || mode == EMFILE_ONCE);
+	assert_true(walk.n_faults > 0 || err != BLOSCFS_ERR_IO);
+	return walk.n_faults;
 }
 
 static void run_all(enum mode mode, enum bloscfs_err err, uint64_t last)
 {
+	uint64_t n_told = 0;
+
 	for (size_t i = 0; i < N_SAMPLES; i++) {
 		walk_learn(&samples[i]);
-		run(&samples[i], mode, err, last);
+		n_told += run(&samples[i], mode, err, last);
 		walk_unlearn(&samples[i]);
 	}
+	assert_int_equal(n_told > 0, err != BLOSCFS_ERR_INVALID);
 }
 
 static void one_failed_read_is_told_and_forgotten(void **state)
@@ -138,6 +147,7 @@ static void interrupted_reads_go_on(void **state)
 			fault.mode = INTERRUPTED;
 			fault.at = n;
 			walk_round(&walk, &samples[i]);
+			assert_true(fault.n_hits > 0 || n > 2);
 		}
 		walk_unlearn(&samples[i]);
 	}
