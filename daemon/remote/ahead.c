@@ -20,7 +20,7 @@
 #define SETTLED 8		/* steps after which it is all of WINDOW */
 #define WAITS 4			/* before that so many waits' worth of bytes */
 #define GAP (64 << 10)		/* what such a reader may leave out */
-#define SURE 4			/* steps in order, after which it counts as one */
+#define SURE 4			/* steps in order; then it counts as one */
 #define FASTER 4		/* so much further with each step then */
 #define USELESS_MS 5000
 #define FEW_JUMPS 4		/* waits, before all is fetched */
