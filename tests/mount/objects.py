@@ -70,9 +70,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status = self.answer(fault, found)
         finally:
             with server.lock:
+                server.log.append((self.path, self.headers.get("Range"),
+                                   status, self.sent))
                 server.at_once -= 1
-        server.log.append((self.path, self.headers.get("Range"), status,
-                           self.sent))
 
     def plain(self, status, body=b"", **headers):
         self.send_response(status)

@@ -343,7 +343,9 @@ def a_bucket_is_a_folder(work):
 
 
 def lists_and_reads(server):
-    """How many requests of either kind came since the log was cleared."""
+    """How many requests of either kind came since the log was cleared. Who
+    asked may hear of an answer before it stands there."""
+    wait_until(lambda: server.at_once == 0)
     lists = [row for row in server.log if "list-type" in row[0]]
     return len(lists), len(server.log) - len(lists)
 
