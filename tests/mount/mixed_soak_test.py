@@ -423,8 +423,8 @@ class Soak:
             finally:
                 harness.write(f"{folder}/{limit}", b"%d" % (1 << 40))
                 # Its process may have ended meanwhile.
-            with contextlib.suppress(ProcessLookupError):
-                harness.write(top + "/cgroup.procs", pid)
+                with contextlib.suppress(ProcessLookupError):
+                    harness.write(top + "/cgroup.procs", pid)
                 os.rmdir(folder)
             return
         yield None
