@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -294,35 +293,10 @@ enum exit_code info_print(const struct opts *opts)
 	return with_instance(opts, "info", 1, print_all);
 }
 
-/* The names of all views of this build that a list may name, or NULL on no
- * memory. What a store holds is there without. */
-static char *all_views(void)
-{
-	const char *name, *version;
-	char *list = NULL;
-	size_t len;
-	bool built;
-	FILE *out = open_memstream(&list, &len);
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; bloscfs_table("view", i, &name, &version, &built);
-	     i++) {
-		if (strcmp(name, "members") != 0)
-			fprintf(out, "%s%s", i ? "," : "", name);
-	}
-	return fclose(out) ? NULL : list;
-}
-
 enum exit_code info_cat(const struct opts *opts)
 {
-	char *all = opts->views ? NULL : all_views();
-	enum exit_code code =
-		with_instance(opts, opts->views ? opts->views : all,
-			      (unsigned)opts->threads, cat_all);
-
-	free(all);
-	return code;
+	return with_instance(opts, opts->views ? opts->views : "all",
+			     (unsigned)opts->threads, cat_all);
 }
 
 static void write_table(FILE *out, const char *table, const char *title)
