@@ -168,10 +168,14 @@ static void *work_patiently(void *arg)
 static bool start_thread(struct daemon *daemon, void *(*run)(void *arg))
 {
 	struct work *work = daemon->work;
-	bool made = pthread_create(&work->threads[work->n_threads], NULL, run,
-				   daemon) == 0;
+	bool made;
 
+	/* Those that run already count who there is. */
+	pthread_mutex_lock(&work->lock);
+	made = pthread_create(&work->threads[work->n_threads], NULL, run,
+			      daemon) == 0;
 	work->n_threads += made;
+	pthread_mutex_unlock(&work->lock);
 	return made;
 }
 
