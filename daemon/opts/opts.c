@@ -75,6 +75,8 @@ const struct opt opts_table[] = {
 	  "ask S3 as nobody in particular" },
 	{ "sandbox", "on|off|require", OPT_SANDBOX, AT(sandbox),
 	  "what serves gives up all else; require: or fail (on)" },
+	{ "restart", NULL, OPT_FLAG, AT(restart),
+	  "if what serves dies, mount anew instead of ending" },
 	{ "disk_cache", "DIR", OPT_TEXT, AT(disk_cache),
 	  "where what servers sent is kept (nowhere)" },
 	{ "disk_cache_size", "SIZE", OPT_SIZE, AT(disk_cache_size),

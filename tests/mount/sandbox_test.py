@@ -120,6 +120,62 @@ def when_who_serves_dies_the_keeper_says_so_and_unmounts(work):
             mount.process.returncode = 0
 
 
+def with_restart_another_one_serves(work):
+    """In the foreground and in the background; also to be dumped never."""
+    source = make_source(work)
+    log = work + "/log"
+    with Mount(work, source, "--restart", f"--log_file={log}") as mount:
+        file = os.open(mount.path("plain"), os.O_RDONLY)
+        for number in (signal.SIGKILL, signal.SIGSEGV):
+            before = harness.server_of(mount.process.pid)
+            os.kill(before, number)
+            assert wait_until(lambda b=before: harness.server_of(
+                mount.process.pid) not in (b, mount.process.pid))
+            assert wait_until(lambda: reads(mount.path("plain")) == b"plain")
+            assert fails(lambda: os.pread(file, 5, 0)), "of the dead mount"
+        # It tells its file system, which is dead, and is closed all the same.
+        assert fails(lambda: os.close(file)), "of the dead mount"
+        equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
+        os.rename(log, log + ".old")
+        mount.process.send_signal(signal.SIGUSR2)
+        assert wait_until(lambda: os.path.exists(log))
+    assert b"killed by signal 9" in harness.read(log + ".old")
+
+
+def reads(path):
+    try:
+        return harness.read(path)
+    except OSError:
+        return None
+
+
+def fails(call):
+    try:
+        call()
+    except OSError as error:
+        return error.errno in (errno.ENOTCONN, errno.EIO,
+                               errno.ECONNABORTED)
+    return False
+
+
+def what_dies_again_and_again_is_left(work):
+    source = make_source(work)
+    with Mount(work, source, "--restart") as mount:
+        for _ in range(6):
+            server = harness.server_of(mount.process.pid)
+            assert server != mount.process.pid, mount.log()
+            os.kill(server, signal.SIGKILL)
+            if not wait_until(lambda s=server: mount.process.poll() is not None
+                              or (harness.server_of(mount.process.pid)
+                                  not in (s, mount.process.pid) and
+                                  reads(mount.path("plain")) == b"plain")):
+                raise AssertionError(mount.log())
+        equal(mount.process.wait(20), DIED, "exit")
+        assert mount.log_lines("not started again"), mount.log()
+        equal(harness.mounted(mount.point), None)
+        mount.process.returncode = 0
+
+
 def when_the_keeper_dies_who_serves_ends(work):
     source = make_source(work)
     with Mount(work, source, "--attr_timeout=0") as mount:
@@ -205,6 +261,8 @@ if __name__ == "__main__":
         without_it_there_is_none,
         calls_of_a_decoder_that_was_taken_over_end_it,
         when_who_serves_dies_the_keeper_says_so_and_unmounts,
+        with_restart_another_one_serves,
+        what_dies_again_and_again_is_left,
         when_the_keeper_dies_who_serves_ends,
         what_the_kernel_lacks_is_told_or_refused,
         a_source_that_is_no_container_is_refused_from_within,
