@@ -55,6 +55,7 @@ struct identity {
 	_Atomic int64_t stale_ms;	/* when it was another last; 0: never */
 	atomic_bool gone;		/* ... or was not there */
 	_Atomic int64_t checked_ms;	/* when it was still the same */
+	_Atomic int64_t asking_ms;	/* when somebody began to ask that */
 };
 
 /* Memory that may be held, or is better given back (bloscfs.h). No wait. */

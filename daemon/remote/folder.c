@@ -37,9 +37,10 @@ static uint64_t hash_text(const char *text)
 	return hash;
 }
 
-uint64_t folder_identity(const char *tag)
+uint64_t folder_identity(const char *tag, int64_t modified)
 {
-	return hash_text(tag) | 1;
+	return (hash_text(tag) ^
+		(uint64_t)modified * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }
 
 /* The slot that holds name, or the free one where it would go. */

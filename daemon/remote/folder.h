@@ -46,7 +46,8 @@ char *folder_escape(const char *name);
 /* The way back: a path of file names as the store's, without any "%~2". To be
  * freed; NULL on no memory. */
 char *folder_unescape(const char *path);
-/* A number for what a store tells of an object's content. */
-uint64_t folder_identity(const char *tag);
+/* A number for what a store tells of an object's content. The date counts: what
+ * an index tells of other objects may be the same again, when they are not. */
+uint64_t folder_identity(const char *tag, int64_t modified);
 
 #endif

@@ -38,7 +38,7 @@ void shelf_stat_of(const struct lent *lent, struct shelf_stat *ret_stat)
 
 	*ret_stat = (struct shelf_stat){
 		.told = true, .size = f->size, .modified = f->modified,
-		.identity = folder_identity(f->tag),
+		.identity = folder_identity(f->tag, f->modified),
 	};
 }
 
@@ -85,16 +85,20 @@ static void drop(struct shelf *shelf, const struct lent *lent)
 	shelf_give(gone);
 }
 
-struct lent *lent_find(struct shelf *shelf, const char *path)
+int lent_find(struct shelf *shelf, const char *path, int64_t since_ms,
+	      struct lent **ret_lent)
 {
 	struct lent *lent = hold(shelf, path);
+	int status = lent ? object_check(lent->object, since_ms) : 0;
 
-	if (lent && object_check(lent->object)) {
-		drop(shelf, lent);
+	if (status) {
+		if (status != -EINTR)
+			drop(shelf, lent);
 		shelf_give(lent);
 		lent = NULL;
 	}
-	return lent;
+	*ret_lent = lent;
+	return status == -EINTR ? status : 0;
 }
 
 /* With the lock held: the longest unused that nobody reads, if there are too
@@ -156,13 +160,19 @@ static int open_at(struct shelf *shelf, const char *path, bool has_tail,
 int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
 	       struct lent **ret_lent, char *why)
 {
-	struct lent *lent = lent_find(shelf, path);
-	int status;
+	return shelf_take_since(shelf, path, has_tail, 0, ret_lent, why);
+}
+
+int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
+		     int64_t since_ms, struct lent **ret_lent, char *why)
+{
+	struct lent *lent;
+	int status = lent_find(shelf, path, since_ms, &lent);
 
 	*why = '\0';
-	if (lent) {
+	if (lent || status) {
 		*ret_lent = lent;
-		return 0;
+		return status;
 	}
 	lent = calloc(1, sizeof(*lent));
 	status = lent ? open_at(shelf, path, has_tail, lent, why) : -ENOMEM;

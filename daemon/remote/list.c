@@ -17,6 +17,7 @@
 #define FEW_FOLDERS 4		/* where memory is wanted */
 #define MOST_ENTRIES 4000000	/* of one folder */
 #define MOST_BARREN 1000	/* pages in turn that tell no new name */
+#define IDLE_MS 10000		/* who lists a folder takes less for a page */
 
 /* A folder and how far it is known. Under the shelf's lock, but for what the
  * one thread that asks for the next page does. */
@@ -30,6 +31,7 @@ struct held {
 	unsigned n_barren;
 	uint64_t charged;		/* bytes of memory that count */
 	int64_t since_ms;		/* when it was begun */
+	int64_t paged_ms;		/* when the last page came */
 	unsigned refs;			/* who looks at it */
 	struct held *newer, *older;
 };
@@ -130,7 +132,7 @@ static struct folder_entry entry_of(const struct listed *listed)
 	return (struct folder_entry){
 		.is_folder = listed->is_folder, .told = true,
 		.size = listed->size, .modified = listed->modified,
-		.identity = folder_identity(listed->tag),
+		.identity = folder_identity(listed->tag, listed->modified),
 	};
 }
 
@@ -223,6 +225,13 @@ static bool is_fresh(const struct shelf *shelf, const struct held *h)
 	return shelf->has_catalog ||
 	       remote_now_ms() - h->since_ms <
 	       (int64_t)shelf->remote.fresh_ms;
+}
+
+/* Whether nobody is in the midst of it. */
+static bool is_idle(const struct held *h)
+{
+	return !h->refs && (h->complete ||
+			    remote_now_ms() - h->paged_ms > IDLE_MS);
 }
 
 /* The folder of a path, with a reference; make: a new one where there is
@@ -364,6 +373,7 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 		page.next = NULL;
 		h->begun = true;
 		h->complete = !h->next;
+		h->paged_ms = remote_now_ms();
 	}
 	listing_release(&page);
 	return status;
@@ -431,20 +441,24 @@ int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	return status;
 }
 
-int shelf_begin(struct shelf *shelf, const char *path, bool *ret_fresh,
-		char *why)
+int shelf_begin(struct shelf *shelf, const char *path, bool anew,
+		bool *ret_fresh, char *why)
 {
 	struct held *h;
 	int status = -ENOMEM;
-	bool anew;
+	bool begins;
 
 	*why = '\0';
 	pthread_mutex_lock(&shelf->lock);
-	h = hold(shelf, path, true, false);
+	h = hold(shelf, path, true, anew);
+	if (h && !anew && h->refs == 1 && !is_fresh(shelf, h)) {
+		h->refs--;
+		h = hold(shelf, path, true, is_idle(h));
+	}
 	if (h) {
-		anew = !h->begun;
+		begins = !h->begun;
 		status = reach(shelf, h, 0, why);
-		*ret_fresh = anew || is_fresh(shelf, h);
+		*ret_fresh = begins || is_fresh(shelf, h);
 		let_go(shelf, h);
 	}
 	pthread_mutex_unlock(&shelf->lock);

@@ -324,28 +324,35 @@ void object_get(const struct object *o, struct object_facts *ret_facts)
 	*ret_facts = o->id.facts;
 }
 
-int object_check(struct object *o)
+int object_check(struct object *o, int64_t since_ms)
 {
-	int64_t now = remote_now_ms(), seen;
+	int64_t now = remote_now_ms(), seen, asking;
 	struct request request;
 	struct response r;
+	bool must;
 	char byte;
 
 	if (object_is_stale(&o->id))
 		return -ESTALE;
 	seen = atomic_load_explicit(&o->id.checked_ms, memory_order_relaxed);
-	if (!o->id.facts.size ||
-	    (now - seen < (int64_t)o->id.remote->fresh_ms &&
-	     !atomic_load(&o->id.stale_ms)))
+	must = o->id.facts.size && seen < since_ms;
+	asking = atomic_load(&o->id.asking_ms);
+	if (!must && (!o->id.facts.size ||
+		      (now - (seen > asking ? seen : asking) <
+			       (int64_t)o->id.remote->fresh_ms &&
+		       !atomic_load(&o->id.stale_ms))))
 		return 0;
+	if (!remote_may_wait(o->id.remote))
+		return must ? -EINTR : 0;
 	/* One asks, and the others go on meanwhile. */
-	if (!remote_may_wait(o->id.remote) ||
-	    !atomic_compare_exchange_strong(&o->id.checked_ms, &seen, now))
+	if (!atomic_compare_exchange_strong(&o->id.asking_ms, &asking, now) &&
+	    !must)
 		return 0;
 	request = object_request(&o->id, 0, 1, &byte);
 	transport_ask(o->id.remote->transport, &request, remote_stopped,
 		      o->id.remote, &r);
-	object_fits(&o->id, &r);
+	if (!object_fits(&o->id, &r) && must)
+		return r.outcome == REMOTE_STOPPED ? -EINTR : -ESTALE;
 	return atomic_load(&o->id.stale_ms) ? -ESTALE : 0;
 }
 

@@ -34,7 +34,9 @@ int object_read(struct object *object, void *buf, size_t len, uint64_t off,
 void object_want(struct object *object, const struct extent *extents,
 		 size_t n);
 /* Whether it is still the one that was opened: 0 or -ESTALE. Asks the server
- * once in fresh_ms at most; while that fails all stays as it is. */
-int object_check(struct object *object);
+ * once in fresh_ms at most; while that fails all stays as it is. Where it was
+ * not known to be the same since since_ms (remote_now_ms), it is asked about in
+ * any case: -ESTALE where that fails, -EINTR where the thread may not wait. */
+int object_check(struct object *object, int64_t since_ms);
 
 #endif

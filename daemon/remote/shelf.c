@@ -228,7 +228,9 @@ int shelf_look(struct shelf *shelf, const char *path,
 						 .told = true };
 		return 0;
 	}
-	lent = lent_find(shelf, path);
+	status = lent_find(shelf, path, 0, &lent);
+	if (status)
+		return status;
 	if (!lent && !shelf_single(shelf)) {
 		status = list_find(shelf, path, ret_stat, why);
 		if (status || ret_stat->told)

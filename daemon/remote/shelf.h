@@ -76,10 +76,11 @@ int shelf_known(struct shelf *shelf, const char *path,
 int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
 	       char *name, struct shelf_stat *ret_stat, char *why);
 
-/* Asks for a folder's first page where none is at hand, of whatever age: one
- * that somebody is in the midst of goes on. *ret_fresh: it is believed yet. */
-int shelf_begin(struct shelf *shelf, const char *path, bool *ret_fresh,
-		char *why);
+/* Asks for a folder's first page where none is at hand, of whatever age, or,
+ * with anew, none that is believed yet: one that somebody is in the midst of
+ * goes on. *ret_fresh: it is believed. */
+int shelf_begin(struct shelf *shelf, const char *path, bool anew,
+		bool *ret_fresh, char *why);
 /* Whether the listing of a folder that somebody is in the midst of shows a
  * name, whatever its age: 1, 0, or -1 where that is not known yet. */
 int shelf_listed(struct shelf *shelf, const char *path, const char *name,
@@ -89,6 +90,9 @@ int shelf_listed(struct shelf *shelf, const char *path, const char *name,
  * object_open, of what was not opened yet. */
 int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
 	       struct lent **ret_lent, char *why);
+/* The same, known to have been there at or after since_ms (remote_now_ms). */
+int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
+		     int64_t since_ms, struct lent **ret_lent, char *why);
 void shelf_give(struct lent *lent);
 struct object *shelf_object(const struct lent *lent);
 void shelf_stat_of(const struct lent *lent, struct shelf_stat *ret_stat);

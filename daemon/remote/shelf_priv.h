@@ -54,8 +54,9 @@ int list_address(struct shelf *shelf, const char *path, struct url *ret_url);
 /* ---- lent.c ---------------------------------------------------------- */
 
 /* The opened object of a path that is still the same, with a reference; NULL
- * where there is none. */
-struct lent *lent_find(struct shelf *shelf, const char *path);
+ * where there is none. since_ms as for object_check; 0 or -EINTR. */
+int lent_find(struct shelf *shelf, const char *path, int64_t since_ms,
+	      struct lent **ret_lent);
 void lent_release(struct shelf *shelf);
 
 #endif

@@ -65,29 +65,106 @@ static int look_for(struct far *far, const char *folder, const char *name,
 	return status;
 }
 
+/* ---- whether it has an index ------------------------------------------ */
+
+/* A folder whose first page was asked for. */
+struct paged {
+	struct far *far;
+	char *path;
+	bool listed;		/* its listing is of now */
+};
+
+/* A listing of long ago is asked for again. To be freed with its path. */
+static int begin_paged(struct far *far, char *path, bool anew,
+		       struct paged *ret_paged, char *why)
+{
+	int status = -ENOMEM;
+
+	*ret_paged = (struct paged){ far, path, false };
+	if (path)
+		status = shelf_begin(far->shelf, path, anew,
+				     &ret_paged->listed, why);
+	return status == -ENOENT ? 0 : status;
+}
+
+/* What has a name there. One that the page does not reach is asked for. */
+static int look_listed(const struct paged *folder, const char *name,
+		       struct shelf_stat *ret_stat, char *why)
+{
+	struct far *far = folder->far;
+	int status = -1;
+	char *path;
+
+	*why = '\0';
+	if (folder->listed)
+		status = shelf_listed(far->shelf, folder->path, name,
+				      ret_stat);
+	if (status >= 0)
+		return status ? 0 : -ENOENT;
+	path = join(folder->path, name);
+	status = path ? shelf_look(far->shelf, path, ret_stat, why) : -ENOMEM;
+	free(path);
+	return status;
+}
+
+/* A name of an index may have one folder before it, as others have, too:
+ * *inner is that one's, with its path where it was looked for. */
+static int look_inside(const struct paged *folder, struct paged *inner,
+		       const char *name, struct shelf_stat *ret_stat,
+		       char *why)
+{
+	const char *slash = strchr(name, '/');
+	size_t above = *folder->path ? strlen(folder->path) + 1 : 0;
+	size_t len = slash ? (size_t)(slash - name) : 0;
+	char first[NAME_MAX + 1];
+	int status = 0;
+
+	if (!slash)
+		return look_listed(folder, name, ret_stat, why);
+	snprintf(first, sizeof(first), "%.*s", (int)len, name);
+	if (!inner->path || strcmp(inner->path + above, first) != 0) {
+		free(inner->path);
+		*inner = (struct paged){ .path = join(folder->path, first) };
+		status = inner->path ? look_listed(folder, first, ret_stat,
+						   why) : -ENOMEM;
+		if (!status && ret_stat->is_folder)
+			status = begin_paged(folder->far, inner->path, true,
+					     inner, why);
+	}
+	if (status)
+		return status;
+	/* One that is none was found out before. */
+	return inner->far ? look_listed(inner, slash + 1, ret_stat, why) :
+			    -ENOENT;
+}
+
 int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 		   char *why)
 {
+	struct paged folder, inner = { 0 };
 	struct shelf_stat index;
 	const char *name;
-	int status = 0;
+	int status = begin_paged(far, strdup(path), true, &folder, why);
 
-	*why = '\0';
-	for (uint32_t i = 0; (name = bloscfs_dir_index(i)); i++) {
-		status = look_for(far, path, name, 0, &index, why);
-		if (status == -ENOENT || (!status && index.is_folder))
+	for (uint32_t i = 0; !status && (name = bloscfs_dir_index(i)); i++) {
+		status = look_inside(&folder, &inner, name, &index, why);
+		if (status == -ENOENT || (!status && index.is_folder)) {
+			status = 0;
 			continue;
+		}
 		if (status)
-			return status;
+			break;
 		stat->index = i;
 		stat->index_mode = S_IFREG | 0444;
 		stat->size = index.size;
 		stat->ino = far_number(path, index.identity);
 		if (index.modified)
 			stat->mtime_sec = index.modified;
-		return 0;
+		break;
 	}
-	return 0;
+	free(folder.path);
+	free(inner.path);
+	return status;
 }
 
 /* ---- as the library's folder ------------------------------------------ */
@@ -95,6 +172,7 @@ int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 struct part_of {
 	struct far *far;
 	bool listed;		/* its listing is of now */
+	int64_t since_ms;	/* no part is older than what names it */
 	char path[];
 };
 
@@ -145,8 +223,9 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 	if (whole && shelf_known(folder->far->shelf, whole, &stat) == -ENOENT)
 		status = -ENOENT;
 	else if (whole)
-		status = shelf_take(folder->far->shelf, whole, is_index(path),
-				    &lent, text);
+		status = shelf_take_since(folder->far->shelf, whole,
+					  is_index(path), folder->since_ms,
+					  &lent, text);
 	if (!status) {
 		shelf_stat_of(lent, &stat);
 		identity[0] = far_number(whole, stat.identity);
@@ -172,6 +251,7 @@ static struct bloscfs_folder folder_of(struct far *far, const char *path)
 	if (part) {
 		part->far = far;
 		part->listed = false;
+		part->since_ms = remote_now_ms();
 		memcpy(part->path, path, len);
 	}
 	return (struct bloscfs_folder){
@@ -199,22 +279,12 @@ static enum bloscfs_err find_listed(void *arg, const char *name,
 				    uint64_t *ret_length,
 				    struct bloscfs_diag *why)
 {
-	const struct part_of *folder = arg;
-	char text[REMOTE_WHY_CAP] = "", *path = NULL;
+	struct part_of *part = arg;
+	const struct paged folder = { part->far, part->path, part->listed };
+	char text[REMOTE_WHY_CAP];
 	struct shelf_stat stat;
-	int status = -1;
+	int status = look_listed(&folder, name, &stat, text);
 
-	if (folder->listed)
-		status = shelf_listed(folder->far->shelf, folder->path, name,
-				      &stat);
-	if (status < 0) {
-		path = join(folder->path, name);
-		status = path ? shelf_look(folder->far->shelf, path, &stat,
-					   text) : -ENOMEM;
-		free(path);
-	} else {
-		status = status ? 0 : -ENOENT;
-	}
 	if (status == -ENOENT)
 		return BLOSCFS_OK;
 	if (status)
@@ -235,7 +305,8 @@ static enum bloscfs_err is_foreign(struct far *far, const char *path,
 	int status;
 
 	if (part) {
-		status = shelf_begin(far->shelf, path, &part->listed, text);
+		status = shelf_begin(far->shelf, path, false, &part->listed,
+				     text);
 		err = status && status != -ENOENT ?
 		      far_error(status, text, &why) : BLOSCFS_OK;
 	}

@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How long a folder of a server is believed to be no store, at least. */
-#define FAR_NS UINT64_C(1000000000)
+/* How long a folder of a server is believed to be no store, at least, and one
+ * with an index to be no container. */
+#define FAR_NS UINT64_C(30000000000)
+#define INDEX_NS UINT64_C(1000000000)
 
 /* A folder's verdict, and which state of the folder `own` is of (0: none). */
 static struct verdict get_verdict(struct tree *tree, const struct node *node,
@@ -123,7 +125,7 @@ static int judge_far(struct daemon *daemon, struct node *folder,
 		     struct verdict *ret_verdict)
 {
 	uint64_t believed = (uint64_t)(daemon->timeout * 1e9);
-	uint64_t now, known, other;
+	uint64_t now, known, other, least;
 	struct verdict verdict = get_verdict(&daemon->tree, folder, &known);
 	struct verdict above = { .left = daemon->in_store };
 	char *path = NULL;
@@ -135,10 +137,11 @@ static int judge_far(struct daemon *daemon, struct node *folder,
 	now = (uint64_t)src_now() | 1;
 	if (folder->parent)
 		above = get_verdict(&daemon->tree, folder->parent, &other);
-	if (believed < FAR_NS)
-		believed = FAR_NS;
+	tree_stat(&daemon->tree, folder, &st, &ino, &open);
+	least = st.index_mode ? INDEX_NS : FAR_NS;
+	if (believed < least)
+		believed = least;
 	if (!known || now - known > believed) {
-		tree_stat(&daemon->tree, folder, &st, &ino, &open);
 		path = tree_long_path(folder);
 		status = path ? far_leaves(daemon->src.far, path,
 					   st.index_mode, !daemon->no_stores,

@@ -1,187 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_container.c - any bytes as a container: all its entries are listed and
- * looked up again, and parts of all are read.
- *
- * The first byte picks the name that the bytes come under. What stat says
- * must be what can be read, byte for byte; reading twice must give the same.
+ * fuzz_container.c - any bytes as a container, all of whose entries are walked
+ * (entries.h).
  */
-#include "base/bytes.h"
-#include "base/mem.h"
-#include "view/dispatch.h"
-#include "view/nesting.h"
-
-#include <stdlib.h>
+#include "entries.h"
+#include "mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max,
+			       unsigned seed);
 
-#define MEMORY (UINT64_C(128) << 20)
-#define CACHE (1 << 20)
-#define PART ((size_t)8192)
-#define MOST_ENTRIES 300
-#define MOST_BYTES ((size_t)1 << 20)
-#define MOST_DEPTH 24
-
-/* What is left to do for one input. */
-struct budget {
-	struct bfs_nesting *tree;
-	unsigned entries;
-	size_t bytes;
-};
-
-static void need(bool holds)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max,
+			       unsigned seed)
 {
-	if (!holds)
-		abort();
-}
-
-static struct bfs_engine *get_engine(void)
-{
-	static struct bfs_engine *engine;
-	struct bfs_engine_options options = { .cache_len = CACHE,
-					      .n_threads = 1 };
-
-	if (!engine) {
-		bfs_budget_set_limit(&bfs_process_budget, MEMORY);
-		need(bfs_engine_new(&options, &engine) == BFS_OK);
-	}
-	return engine;
-}
-
-/* Reads [off, off + want) and expects all of it, or a reason. */
-static void read_part(struct budget *b, struct bfs_file *file,
-		      const struct bfs_node *node, uint64_t off, size_t want)
-{
-	static uint8_t one[PART + 1], two[PART + 1];
-	struct bfs_diag diag = { 0 };
-	size_t n = 0, again = 0;
-	enum bfs_err err;
-
-	if (want > b->bytes)
-		return;
-	b->bytes -= want;
-	err = bfs_file_read(file, node, off, one, want, &n, &diag);
-	if (err != BFS_OK) {
-		need(diag.text[0]);
-		return;
-	}
-	need(n == want);
-	memset(two, 0x5a, sizeof(two));
-	err = bfs_file_read(file, node, off, two, want, &again, NULL);
-	if (err == BFS_OK)
-		need(again == n && !memcmp(one, two, n));
-}
-
-static void read_entry(struct budget *b, const struct bfs_place *place)
-{
-	struct bfs_diag diag = { 0 };
-	struct bfs_file *file;
-	struct bfs_attr attr;
-	uint8_t byte;
-	size_t n = 1;
-
-	if (bfs_nesting_take(b->tree, place->child, &file, &diag) != BFS_OK) {
-		need(diag.text[0]);
-		return;
-	}
-	bfs_file_stat(file, &place->node, &attr);
-	if (bfs_file_open(file, &place->node, &diag) == BFS_OK) {
-		size_t part = (size_t)bfs_min(attr.len, PART);
-
-		read_part(b, file, &place->node, 0, part);
-		read_part(b, file, &place->node, attr.len - part, part);
-		need(bfs_file_read(file, &place->node, attr.len, &byte, 1, &n,
-				   NULL) != BFS_OK || n == 0);
-	} else {
-		need(diag.text[0]);
-	}
-	bfs_nesting_give(b->tree, place->child);
-}
-
-static bool is_dir(struct budget *b, const struct bfs_place *place)
-{
-	struct bfs_file *file;
-	struct bfs_attr attr = { 0 };
-
-	if (bfs_nesting_take(b->tree, place->child, &file, NULL) != BFS_OK)
-		return false;
-	bfs_file_stat(file, &place->node, &attr);
-	bfs_nesting_give(b->tree, place->child);
-	return attr.is_dir;
-}
-
-static void walk(struct budget *b, const struct bfs_place *dir, unsigned depth)
-{
-	char name[BFS_NAME_MAX + 1];
-	struct bfs_place place, found;
-
-	if (depth > MOST_DEPTH)
-		return;
-	for (uint64_t pos = 0; b->entries > 0; pos++) {
-		if (!bfs_nesting_list(b->tree, dir, pos, name, &place))
-			break;
-		b->entries--;
-		need(name[0] && !strchr(name, '/') && strcmp(name, ".") &&
-		     strcmp(name, ".."));
-		need(bfs_nesting_lookup(b->tree, dir, name, strlen(name),
-					&found));
-		need(found.child == place.child &&
-		     found.node.view == place.node.view &&
-		     found.node.kind == place.node.kind &&
-		     found.node.index == place.node.index);
-		if (is_dir(b, &place))
-			walk(b, &place, depth + 1);
-		else
-			read_entry(b, &place);
-	}
-}
-
-static void walk_array(struct bfs_array *array)
-{
-	struct bfs_place root = { 0, { .view = BFS_VIEW_ROOT } };
-	struct budget b = { .entries = MOST_ENTRIES, .bytes = MOST_BYTES };
-	struct bfs_file *file;
-	uint32_t views = (UINT32_C(1) << bfs_n_views) - 1;
-
-	if (bfs_file_new(array, views, &file, NULL) != BFS_OK)
-		return;
-	if (bfs_nesting_new(get_engine(), views, file, &b.tree, NULL) != BFS_OK)
-		return;
-	walk(&b, &root, 0);
-	bfs_nesting_free(b.tree);
+	return mutate_file(data, len, entries_prefix(data, len), max, seed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const char *const names[] = { NULL, "x.b2z", "x.blp",
-					     "x.chunk" };
-	struct bfs_engine *engine = get_engine();
-	struct bfs_diag diag = { 0 };
-	struct bfs_source *source;
-	struct bfs_container *container;
-	struct bfs_array *array;
-	enum bfs_err err;
-	uint64_t before;
+	uint64_t before = entries_begin();
+	struct bfs_array *array = entries_open(data, len);
 
-	if (len < 1)
-		return 0;
-	bfs_engine_trim(engine);
-	before = bfs_mem_used();
-	if (bfs_source_memory(data + 1, len - 1, false, &source, NULL))
-		return 0;
-	err = bfs_container_open(source, names[data[0] % 4], NULL,
-				 bfs_engine_cache(engine), &container,
-				 &diag);
-	bfs_source_unref(source);
-	if (err != BFS_OK) {
-		need(diag.text[0]);
-		return 0;
-	}
-	need(container->status == BFS_GOOD || container->why.text[0]);
-	if (bfs_array_open(engine, container, &array, &diag) == BFS_OK)
-		walk_array(array);
-	/* Scratch and an empty cache stay; nothing of the input does. */
-	bfs_engine_trim(engine);
-	need(bfs_mem_used() <= before + MEMORY / 4);
+	if (array)
+		entries_walk(array);
+	entries_settle(before);
 	return 0;
 }

@@ -7,7 +7,8 @@
  * (3), mutated seeds and random bytes from the generator that starts at
  * BLOSCFS_FUZZ_SEED (1). Out: TAP. The same seed gives the same inputs in
  * the same order. An input that crashes or hangs (10 s) is left behind as
- * crash-PROGRAM.bin in the working directory.
+ * crash-PROGRAM.bin in the working directory. A target that brings changes of
+ * its own (LLVMFuzzerCustomMutator) gets half of them from there.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,6 +29,11 @@
 #define HANG_SECONDS 10
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* A target's own changes, where it has such; for these, ours. */
+__attribute__((weak))
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+			       unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 struct seed {
 	uint8_t *data;
@@ -189,8 +195,8 @@ static void copy_part(uint8_t *buf, size_t len)
 	memmove(buf + draw_below(len - n + 1), from->data + at, n);
 }
 
-/* A few changes to buf (MAX_LEN bytes of room); returns the new length. */
-static size_t mutate(uint8_t *buf, size_t len)
+/* A few changes to buf (max bytes of room); returns the new length. */
+static size_t mutate(uint8_t *buf, size_t len, size_t max)
 {
 	for (size_t n = 1 + draw_below(6); n > 0; n--) {
 		if (!len)
@@ -210,7 +216,7 @@ static size_t mutate(uint8_t *buf, size_t len)
 			copy_part(buf, len);
 			break;
 		case 4:
-			if (len < MAX_LEN)
+			if (len < max)
 				buf[len++] = (uint8_t)draw();
 			break;
 		default:
@@ -218,6 +224,11 @@ static size_t mutate(uint8_t *buf, size_t len)
 		}
 	}
 	return len;
+}
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
+{
+	return mutate(data, size, max_size);
 }
 
 static size_t make_input(uint8_t *buf)
@@ -233,7 +244,10 @@ static size_t make_input(uint8_t *buf)
 	}
 	seed = &seeds[draw_below(n_seeds)];
 	memcpy(buf, seed->data, seed->len);
-	return mutate(buf, seed->len);
+	if (LLVMFuzzerCustomMutator && draw() & 1)
+		return LLVMFuzzerCustomMutator(buf, seed->len, MAX_LEN,
+					       (unsigned)draw());
+	return mutate(buf, seed->len, MAX_LEN);
 }
 
 static double read_clock(void)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A bucket whose server fails, hangs and lies in every twentieth request and
-whose objects are replaced meanwhile, and readers that look at every byte.
+whose objects are replaced meanwhile, and readers that look at every byte: by
+one mount without and by one with a disk cache that is too small, both with keys
+that expire.
 BLOSCFS_SOAK_SECONDS makes it last; 5 seconds unless given."""
 import collections
 import concurrent.futures
@@ -11,11 +13,13 @@ import random
 import threading
 import time
 
+import diskcached
 import harness
 import programs
 import samples
 from harness import Mount, equal, read
-from objects import Server, s3
+from objects import Server
+from remote_keys_test import Keys, signed_with
 
 SECONDS = float(os.environ.get("BLOSCFS_SOAK_SECONDS", "5"))
 harness.SCRIPT_SECONDS += int(SECONDS)
@@ -28,7 +32,7 @@ READERS = 4
 FAULTS = ["reset", "cut", "short", "long", "shifted", "other total",
           "no range told", "huge range", "other tag", "whole", "gzip",
           "garbage", "slow", "late", "stalled", "hang", "entities",
-          "cut xml", 500, 503, 503, 429, 403, 404, 400]
+          "cut xml", "expired", 500, 503, 503, 429, 403, 404, 400]
 # What a fault makes of a read. Retries hide most of those that may pass.
 ALLOWED = {errno.EIO, errno.ESTALE, errno.EACCES, errno.ENOENT,
            errno.ENOTDIR}
@@ -53,6 +57,7 @@ class Soak:
         self.met, self.errors = collections.Counter(), collections.Counter()
         self.n_reads = self.n_short = self.n_bytes = 0
         self.n_requests = self.n_swaps = 0
+        self.keys = set()                   # that requests were signed with
         self.wrong = []
         self.end = 0
         for name in self.made:
@@ -81,6 +86,7 @@ class Soak:
             self.put(dice.choice(list(self.made)), self.n_swaps % 2)
             self.n_swaps += 1
             self.server.log.clear()
+            self.keys.update(signed_with(self.server))
             self.server.asked.clear()
 
     def look(self, name, got, at, length, seen):
@@ -128,12 +134,12 @@ class Soak:
                         self.wrong.append(error)
                 time.sleep(0.05)
 
-    def run(self, mount):
+    def run(self, mounts):
         self.end = time.monotonic() + SECONDS
         self.server.choose = self.choose
         with concurrent.futures.ThreadPoolExecutor(READERS + 1) as pool:
             running = [pool.submit(self.swap)] + [
-                pool.submit(self.read, mount, seed)
+                pool.submit(self.read, mounts[seed % 2], seed)
                 for seed in range(READERS)]
             done = concurrent.futures.wait(
                 running, return_when=concurrent.futures.FIRST_EXCEPTION).done
@@ -153,29 +159,48 @@ class Soak:
             return False
 
 
+def disk_counts(mount):
+    names = ("hits", "read_bytes", "evictions", "dropped", "faults")
+    return {name: diskcached.stat(mount, name) for name in names}
+
+
+def report(soak, mounts):
+    print(f"# {soak.n_reads} reads ({soak.n_short} cut short) of "
+          f"{soak.n_bytes} bytes, {soak.n_requests} requests, "
+          f"{sum(soak.met.values())} faults {dict(soak.met)}, "
+          f"{soak.n_swaps} replaced, errors {dict(soak.errors)}, wrong "
+          f"{len(soak.wrong)}, memory "
+          f"{[mount.memory() >> 20 for mount in mounts]} MiB, disk cache "
+          f"{disk_counts(mounts[1])}, {len(soak.keys)} keys")
+
+
 def no_byte_is_wrong_whatever_the_server_does(work):
-    with Server() as server, s3(server):
+    options = ["--attr_timeout=0.5", "--read_timeout=1", "--cache_size=1M"]
+    disk = f"{work}/disk"
+    os.mkdir(disk)
+    with Server() as server, Keys(work, server) as keys:
+        keys.how("20")
         soak = Soak(work, server)
         server.pause = 0.3
-        with Mount(work, "s3://bucket", "--attr_timeout=0.5",
-                   "--read_timeout=1", "--cache_size=1M") as mount:
-            soak.run(mount)
-            print(f"# {soak.n_reads} reads ({soak.n_short} cut short) of "
-                  f"{soak.n_bytes} bytes, "
-                  f"{soak.n_requests} requests, {sum(soak.met.values())} "
-                  f"faults {dict(soak.met)}, {soak.n_swaps} replaced, errors "
-                  f"{dict(soak.errors)}, wrong {len(soak.wrong)}, memory "
-                  f"{mount.memory() >> 20} MiB")
+        with Mount(work, "s3://bucket", *options) as one, \
+                Mount(work, "s3://bucket", *options, f"--disk_cache={disk}",
+                      "--disk_cache_size=16M") as other:
+            mounts = one, other
+            soak.run(mounts)
+            report(soak, mounts)
             equal(soak.wrong[:20], [], "wrong reads")
             # It was read in earnest, and most of the time it works.
             assert soak.n_reads > 20 and soak.n_swaps, soak.n_reads
             assert sum(soak.met.values()) > 2, soak.met
             assert sum(soak.errors.values()) < soak.n_reads / 3, soak.errors
+            assert disk_counts(other)["hits"], disk_counts(other)
+            assert soak.keys and None not in soak.keys, soak.keys
             # Nothing of it is remembered once the server is well.
             for name in soak.made:
-                assert harness.wait_until(
-                    lambda n=name: soak.holds(mount, n)), name
-            harness.below(mount.memory(), 400 * MIB)
+                for mount in mounts:
+                    assert harness.wait_until(
+                        lambda n=name, m=mount: soak.holds(m, n)), name
+                    harness.below(mount.memory(), 400 * MIB)
 
 
 if __name__ == "__main__":
