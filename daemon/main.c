@@ -50,29 +50,59 @@ static enum exit_code unmount(const char *mountpoint)
 	return EXIT_FAILED;
 }
 
+static enum exit_code help(const char *name)
+{
+	if (!opts_help(stdout, name)) {
+		fprintf(stderr, "bloscfs: there is no option '%s'; bloscfs "
+			"--help lists them\n", name);
+		return EXIT_USAGE;
+	}
+	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+}
+
 static enum exit_code run(const struct opts *opts)
 {
 	switch (opts->form) {
 	case FORM_MOUNT:
-		return start_mount(opts);
+		return opts->fake ? EXIT_OK : start_mount(opts);
 	case FORM_CHECK:
 		return check_run(opts);
 	case FORM_INFO:
 		return info_print(opts);
+	case FORM_CAT:
+		return info_cat(opts);
 	case FORM_UNMOUNT:
 		return unmount(opts->words[0]);
 	case FORM_VERSION:
 		return info_version();
 	case FORM_HELP:
-		opts_help(stdout);
-		break;
+		return help(opts->help_of);
 	}
 	return EXIT_OK;
+}
+
+/* mount(8) has numbers of its own: 1 for a wrong call, 32 for a mount that
+ * failed. */
+static int as_helper(enum exit_code code)
+{
+	switch (code) {
+	case EXIT_OK:
+		return 0;
+	case EXIT_USAGE:
+		return 1;
+	case EXIT_FAILED:
+	case EXIT_SOURCE:
+	case EXIT_DIED:
+		break;
+	}
+	return 32;
 }
 
 int main(int argc, char **argv)
 {
 	char error[1024] = "no memory to start; free some";
+	/* Parsing puts other words into argv. */
+	bool helper = argc > 0 && opts_is_helper(argv[0]);
 	enum exit_code code = EXIT_USAGE;
 	struct opts opts;
 
@@ -84,5 +114,5 @@ int main(int argc, char **argv)
 	else
 		fprintf(stderr, "bloscfs: %s\n", error);
 	opts_release(&opts);
-	return code;
+	return helper ? as_helper(code) : (int)code;
 }

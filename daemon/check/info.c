@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info.c - --info and --version.
+ * info.c - --info, --cat and --version.
  */
 #include "check/info.h"
 
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,26 +109,40 @@ static struct bloscfs_file *open_far(const struct opts *opts,
 	return NULL;
 }
 
+/* name: of the entry, for who reads of a failure. */
 static bool print_file(struct bloscfs_file *file,
-		       const struct bloscfs_node *node)
+		       const struct bloscfs_node *node, const char *name,
+		       char *ret_last)
 {
+	static char buf[1 << 20];
 	struct bloscfs_diag why = { .chunk = -1 };
-	char buf[16384], last = '\n';
 	uint64_t off = 0;
 	size_t len;
 
 	do {
 		if (bloscfs_read(file, node, off, buf, sizeof(buf), &len,
 				 &why) != BLOSCFS_OK) {
-			fprintf(stderr, "bloscfs: reading info.json failed: "
-				"%s\n", why.text);
+			fprintf(stderr, "bloscfs: reading %s failed at %llu: "
+				"%s\n", name, (unsigned long long)off,
+				why.text);
 			return false;
 		}
-		fwrite(buf, 1, len, stdout);
+		if (fwrite(buf, 1, len, stdout) != len)
+			return true;	/* told at the end */
 		if (len)
-			last = buf[len - 1];
+			*ret_last = buf[len - 1];
 		off += len;
 	} while (len == sizeof(buf));
+	return true;
+}
+
+static bool print_line_file(struct bloscfs_file *file,
+			    const struct bloscfs_node *node, const char *name)
+{
+	char last = '\n';
+
+	if (!print_file(file, node, name, &last))
+		return false;
 	if (last != '\n')
 		putchar('\n');
 	return true;
@@ -149,7 +164,7 @@ static enum exit_code print_one(const struct opts *opts, struct bloscfs *fs,
 		return EXIT_SOURCE;
 	}
 	if (!bloscfs_lookup(file, &root, "info.json", &node) ||
-	    !print_file(file, &node) ||
+	    !print_line_file(file, &node, "info.json") ||
 	    bloscfs_file_status(file, &why) != BLOSCFS_GOOD)
 		code = EXIT_FAILED;
 	bloscfs_close(file);
@@ -157,15 +172,100 @@ static enum exit_code print_one(const struct opts *opts, struct bloscfs *fs,
 	return code;
 }
 
-enum exit_code info_print(const struct opts *opts)
+/* A file below the container's directory, by its path there. */
+static bool find_entry(struct bloscfs_file *file, const char *path,
+		       struct bloscfs_node *ret_node)
+{
+	struct bloscfs_node node = bloscfs_root();
+	char name[BLOSCFS_NAME_MAX + 1];
+	size_t len;
+
+	for (; *path; path += len) {
+		len = strcspn(path, "/");
+		if (len > BLOSCFS_NAME_MAX)
+			return false;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		if (len && (!bloscfs_is_dir(file, &node) ||
+			    !bloscfs_lookup(file, &node, name, &node)))
+			return false;
+		if (path[len])
+			len++;
+	}
+	*ret_node = node;
+	return true;
+}
+
+static bool cat_entry(struct bloscfs_file *file, const char *path)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+	struct bloscfs_node node;
+	char last;
+
+	if (!find_entry(file, path, &node)) {
+		fprintf(stderr, "bloscfs: there is no '%s'; names are those of "
+			"a mount, as data.bin and chunks/0000000000\n", path);
+		return false;
+	}
+	if (bloscfs_is_dir(file, &node)) {
+		fprintf(stderr, "bloscfs: '%s' is a folder; name a file in "
+			"it\n", path);
+		return false;
+	}
+	if (bloscfs_access(file, &node, &why) != BLOSCFS_OK) {
+		fprintf(stderr, "bloscfs: %s cannot be read: %s\n", path,
+			why.text);
+		return false;
+	}
+	return print_file(file, &node, path, &last);
+}
+
+static enum exit_code cat_all(const struct opts *opts, struct bloscfs *fs)
+{
+	const char *path = opts->words[0];
+	struct far *far = NULL;
+	struct bloscfs_file *file = far_is(opts, path) ?
+				    open_far(opts, fs, path, &far) :
+				    open_container(opts, fs, path);
+	enum exit_code code = EXIT_OK;
+
+	if (!file) {
+		far_close(far);
+		return EXIT_SOURCE;
+	}
+	for (size_t i = 1; i < opts->n_words && code == EXIT_OK; i++) {
+		if (!cat_entry(file, opts->words[i]))
+			code = EXIT_FAILED;
+	}
+	bloscfs_close(file);
+	far_close(far);
+	return code;
+}
+
+static enum exit_code print_all(const struct opts *opts, struct bloscfs *fs)
+{
+	enum exit_code code, worst = EXIT_OK;
+
+	for (size_t i = 0; i < opts->n_words; i++) {
+		code = print_one(opts, fs, opts->words[i]);
+		if (code > worst)
+			worst = code;
+	}
+	return worst;
+}
+
+/* With an instance of that many threads and those views. */
+static enum exit_code
+with_instance(const struct opts *opts, const char *views, unsigned threads,
+	      enum exit_code (*work)(const struct opts *, struct bloscfs *))
 {
 	struct bloscfs_options options = {
 		.size = sizeof(options), .cache_size = opts->cache_size,
-		.max_memory = opts->max_memory, .threads = 1,
-		.views = "info",
+		.max_memory = opts->max_memory, .threads = threads,
+		.views = views,
 	};
 	struct bloscfs_diag why = { .chunk = -1 };
-	enum exit_code code, worst = EXIT_OK;
+	enum exit_code code;
 	struct bloscfs *fs;
 
 	if (bloscfs_new(&options, &fs, &why) != BLOSCFS_OK) {
@@ -173,18 +273,50 @@ enum exit_code info_print(const struct opts *opts)
 			"options\n", why.text);
 		return EXIT_FAILED;
 	}
-	for (size_t i = 0; i < opts->n_words; i++) {
-		code = print_one(opts, fs, opts->words[i]);
-		if (code > worst)
-			worst = code;
-	}
+	code = work(opts, fs);
 	bloscfs_free(fs);
-	if (fflush(stdout)) {
+	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "bloscfs: cannot write: %s; check where the "
 			"output goes\n", strerror(errno));
 		return EXIT_FAILED;
 	}
-	return worst;
+	return code;
+}
+
+enum exit_code info_print(const struct opts *opts)
+{
+	return with_instance(opts, "info", 1, print_all);
+}
+
+/* The names of all views of this build that a list may name, or NULL on no
+ * memory. What a store holds is there without. */
+static char *all_views(void)
+{
+	const char *name, *version;
+	char *list = NULL;
+	size_t len;
+	bool built;
+	FILE *out = open_memstream(&list, &len);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; bloscfs_table("view", i, &name, &version, &built);
+	     i++) {
+		if (strcmp(name, "members") != 0)
+			fprintf(out, "%s%s", i ? "," : "", name);
+	}
+	return fclose(out) ? NULL : list;
+}
+
+enum exit_code info_cat(const struct opts *opts)
+{
+	char *all = opts->views ? NULL : all_views();
+	enum exit_code code =
+		with_instance(opts, opts->views ? opts->views : all,
+			      (unsigned)opts->threads, cat_all);
+
+	free(all);
+	return code;
 }
 
 static void write_table(FILE *out, const char *table, const char *title)

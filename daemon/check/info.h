@@ -18,6 +18,8 @@ enum exit_code {
 
 /* Prints info.json of each source; the worst exit code of all. */
 enum exit_code info_print(const struct opts *opts);
+/* Writes the files of a container that the words behind its path name. */
+enum exit_code info_cat(const struct opts *opts);
 /* Prints versions and what this build decodes. */
 enum exit_code info_version(void);
 void info_write_version(FILE *out);

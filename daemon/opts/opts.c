@@ -19,6 +19,7 @@
 #define NOT_GIVEN (UINT64_MAX - 1)	/* no size is as large */
 
 const struct opt opts_table[] = {
+	{ "memory", NULL, OPT_GROUP, 0, "memory and threads" },
 	{ "cache_size", "SIZE", OPT_SIZE, AT(cache_size),
 	  "memory for decoded blocks (256M)" },
 	{ "max_memory", "SIZE", OPT_SIZE, AT(max_memory),
@@ -29,6 +30,7 @@ const struct opt opts_table[] = {
 	  "threads that decode (the CPUs allowed)" },
 	{ "jobs", "N", OPT_COUNT, AT(jobs),
 	  "threads of --check (the CPUs allowed)" },
+	{ "content", NULL, OPT_GROUP, 0, "what is shown" },
 	{ "views", "LIST", OPT_TEXT, AT(views),
 	  "entries to show (" DEFAULT_VIEWS ")" },
 	{ "formats", "A:B:...", OPT_FORMATS, 0,
@@ -39,30 +41,39 @@ const struct opt opts_table[] = {
 	  "what is left as it is, with all below it" },
 	{ "keep", NULL, OPT_FLAG, AT(keep),
 	  "leave containers as they are; directories are NAME.d" },
-	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
-	  "the kernel's read-ahead, if root (128K)" },
-	{ "drop_behind", NULL, OPT_FLAG, AT(drop_behind),
-	  "keep no pages of what was read of SOURCE" },
 	{ "offset", "SIZE", OPT_SIZE, AT(offset),
 	  "where the container starts in SOURCE (0)" },
 	{ "length", "SIZE", OPT_SIZE, AT(length),
 	  "how long the container is (to the end)" },
-	{ "uid", "USER", OPT_UID, AT(uid), "owner of all entries" },
-	{ "gid", "GROUP", OPT_GID, AT(gid), "group of all entries" },
-	{ "umask", "MODE", OPT_UMASK, 0,
-	  "permission bits to take away (octal)" },
-	{ "fmask", "MODE", OPT_MASK, AT(fmask), "the same, of files" },
-	{ "dmask", "MODE", OPT_MASK, AT(dmask), "the same, of directories" },
+	{ "kernel", NULL, OPT_GROUP, 0, "what the kernel keeps" },
 	{ "attr_timeout", "SECONDS", OPT_SECONDS, AT(attr_timeout),
 	  "how long names and attributes are kept (5)" },
 	{ "immutable", NULL, OPT_FLAG, AT(immutable),
 	  "SOURCE never changes: keep everything for a day" },
 	{ "noxattr", NULL, OPT_FLAG, AT(noxattr),
 	  "no extended attributes" },
-	{ "idle_timeout", "SECONDS", OPT_COUNT, AT(idle_timeout),
-	  "unmount after so long without use (never)" },
-	{ "notify_fd", "FD", OPT_FD, AT(notify_fd),
-	  "write a line end to FD once mounted" },
+	{ "readahead", "SIZE", OPT_SIZE, AT(readahead),
+	  "the kernel's read-ahead, if root (128K)" },
+	{ "drop_behind", NULL, OPT_FLAG, AT(drop_behind),
+	  "keep no pages of what was read of SOURCE" },
+	{ "rights", NULL, OPT_GROUP, 0, "owners and rights" },
+	{ "allow_other", NULL, OPT_FUSE_FLAG, AT(allow_other),
+	  "let other users in, as file modes permit" },
+	{ "allow_root", NULL, OPT_FUSE_FLAG, AT(allow_root),
+	  "let root in" },
+	{ "default_permissions", NULL, OPT_FUSE, 0,
+	  "let the kernel check permissions" },
+	{ "uid", "USER", OPT_UID, AT(uid), "owner of all entries" },
+	{ "gid", "GROUP", OPT_GID, AT(gid), "group of all entries" },
+	{ "umask", "MODE", OPT_UMASK, 0,
+	  "permission bits to take away (octal)" },
+	{ "fmask", "MODE", OPT_MASK, AT(fmask), "the same, of files" },
+	{ "dmask", "MODE", OPT_MASK, AT(dmask), "the same, of directories" },
+	{ "sandbox", "on|off|require", OPT_SANDBOX, AT(sandbox),
+	  "what serves gives up all else; require: or fail (on)" },
+	{ "restart", NULL, OPT_FLAG, AT(restart),
+	  "if what serves dies, mount anew instead of ending" },
+	{ "servers", NULL, OPT_GROUP, 0, "frames on servers" },
 	{ "catalog", "FILE", OPT_TEXT, AT(catalog),
 	  "what of a server is where: lines of address, tab, path" },
 	{ "connect_timeout", "SECONDS", OPT_SECONDS, AT(connect_timeout),
@@ -73,30 +84,26 @@ const struct opt opts_table[] = {
 	  "authorities that vouch for servers (the system's)" },
 	{ "no_sign", NULL, OPT_FLAG, AT(no_sign),
 	  "ask S3 as nobody in particular" },
-	{ "sandbox", "on|off|require", OPT_SANDBOX, AT(sandbox),
-	  "what serves gives up all else; require: or fail (on)" },
-	{ "restart", NULL, OPT_FLAG, AT(restart),
-	  "if what serves dies, mount anew instead of ending" },
 	{ "disk_cache", "DIR", OPT_TEXT, AT(disk_cache),
 	  "where what servers sent is kept (nowhere)" },
 	{ "disk_cache_size", "SIZE", OPT_SIZE, AT(disk_cache_size),
 	  "how much of it (10G)" },
+	{ "log", NULL, OPT_GROUP, 0, "what is told, and where" },
 	{ "log_level", "LEVEL", OPT_LEVEL, AT(log_level),
 	  "err, warn, notice, info or debug (notice)" },
 	{ "log_file", "FILE", OPT_TEXT, AT(log_file),
 	  "append the log to FILE" },
 	{ "syslog", NULL, OPT_FLAG, AT(syslog),
 	  "log to syslog (the default in the background)" },
+	{ "mount", NULL, OPT_GROUP, 0, "the mount itself" },
 	{ "fsname", "NAME", OPT_TEXT, AT(fsname),
 	  "the name in the table of mounts (SOURCE)" },
-	{ "allow_other", NULL, OPT_FUSE_FLAG, AT(allow_other),
-	  "let other users in, as file modes permit" },
-	{ "allow_root", NULL, OPT_FUSE_FLAG, AT(allow_root),
-	  "let root in" },
+	{ "idle_timeout", "SECONDS", OPT_COUNT, AT(idle_timeout),
+	  "unmount after so long without use (never)" },
+	{ "notify_fd", "FD", OPT_FD, AT(notify_fd),
+	  "write a line end to FD once mounted" },
 	{ "auto_unmount", NULL, OPT_FUSE_FLAG, AT(auto_unmount),
 	  "unmount even when the daemon is killed" },
-	{ "default_permissions", NULL, OPT_FUSE, 0,
-	  "let the kernel check permissions" },
 	{ "max_read", "SIZE", OPT_FUSE, 0, "largest read request" },
 	{ "max_readahead", "SIZE", OPT_FUSE, 0, NULL },
 	{ "max_background", "N", OPT_FUSE, 0, NULL },
@@ -132,11 +139,23 @@ static int refuse(struct parse *parse, const char *fmt, ...)
 static const struct opt *find_opt(const char *name, size_t len)
 {
 	for (size_t i = 0; i < n_opts; i++) {
-		if (strlen(opts_table[i].name) == len &&
+		if (opts_table[i].kind != OPT_GROUP &&
+		    strlen(opts_table[i].name) == len &&
 		    memcmp(opts_table[i].name, name, len) == 0)
 			return &opts_table[i];
 	}
 	return NULL;
+}
+
+static int refuse_unknown(struct parse *parse, const char *name, size_t len)
+{
+	const struct opt *meant = opts_guess(name, len);
+
+	if (meant)
+		return refuse(parse, "unknown option '%.*s'; did you mean %s?",
+			      (int)len, name, meant->name);
+	return refuse(parse, "unknown option '%.*s'; bloscfs --help lists the "
+		      "options", (int)len, name);
 }
 
 /* text is name or name=value. */
@@ -146,9 +165,11 @@ static int take_option(struct parse *parse, const char *text)
 	const char *value = text[len] ? text + len + 1 : NULL;
 	const struct opt *opt = find_opt(text, len);
 
+	if (!opt && (helper_has(parse, text, len) ||
+		     helper_passes_over(parse, text, len)))
+		return 0;
 	if (!opt)
-		return refuse(parse, "unknown option '%.*s'; bloscfs --help "
-			      "lists the options", (int)len, text);
+		return refuse_unknown(parse, text, len);
 	if (opt->value && !value)
 		return refuse(parse, "option '%s' needs a value; write "
 			      "%s=%s", opt->name, opt->name, opt->value);
@@ -179,11 +200,12 @@ static char *cut_option(char **list)
 }
 
 /* Whether the next word of a -o list still belongs to views=. */
-static bool goes_on(const char *rest)
+static bool goes_on(const struct parse *parse, const char *rest)
 {
 	size_t len = strcspn(rest, ",");
 
-	return !memchr(rest, '=', len) && !find_opt(rest, len);
+	return !memchr(rest, '=', len) && !find_opt(rest, len) &&
+	       !helper_has(parse, rest, len);
 }
 
 static int take_list(struct parse *parse, const char *text)
@@ -194,7 +216,7 @@ static int take_list(struct parse *parse, const char *text)
 	while (!error && rest) {
 		word = cut_option(&rest);
 		if (strncmp(word, "views=", 6) == 0) {
-			while (rest && goes_on(rest)) {
+			while (rest && goes_on(parse, rest)) {
 				/* The comma before rest was cut: restore. */
 				rest[-1] = ',';
 				cut_option(&rest);
@@ -210,8 +232,9 @@ static int take_list(struct parse *parse, const char *text)
 static int take_form(struct parse *parse, enum form form)
 {
 	if (parse->opts->form != FORM_MOUNT && parse->opts->form != form)
-		return refuse(parse, "--check, --info, --unmount, --version "
-			      "and --help exclude each other; give one");
+		return refuse(parse, "--check, --info, --cat, --unmount, "
+			      "--version and --help exclude each other; give "
+			      "one");
 	parse->opts->form = form;
 	return 0;
 }
@@ -224,12 +247,16 @@ static int take_long(struct parse *parse, const char *name)
 	} forms[] = {
 		{ "check", FORM_CHECK }, { "info", FORM_INFO },
 		{ "unmount", FORM_UNMOUNT }, { "version", FORM_VERSION },
-		{ "help", FORM_HELP },
+		{ "help", FORM_HELP }, { "cat", FORM_CAT },
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (strcmp(name, forms[i].name) == 0)
 			return take_form(parse, forms[i].form);
+	}
+	if (strncmp(name, "help=", 5) == 0) {
+		parse->opts->help_of = name + 5;
+		return take_form(parse, FORM_HELP);
 	}
 	if (strcmp(name, "foreground") == 0) {
 		parse->opts->foreground = true;
@@ -243,6 +270,8 @@ static int take_short(struct parse *parse, int argc, char **argv, int *i)
 {
 	const char *text = argv[*i] + 1;
 
+	if (parse->helper && *text != 'o')
+		return helper_letters(parse, argc, argv, i);
 	if (*text == 'o') {
 		if (text[1])
 			return take_list(parse, text + 1);
@@ -268,6 +297,22 @@ static int take_short(struct parse *parse, int argc, char **argv, int *i)
 		      "options", argv[*i]);
 }
 
+static int refuse_words(struct parse *parse)
+{
+	const struct opts *opts = parse->opts;
+
+	if (opts->n_words == 0)
+		return refuse(parse, "SOURCE and MOUNTPOINT are missing; see "
+			      "bloscfs --help");
+	if (opts->n_words == 1)
+		return refuse(parse, "the MOUNTPOINT for '%s' is missing; "
+			      "bloscfs SOURCE MOUNTPOINT, or --info or --check "
+			      "without a mount", opts->words[0]);
+	return refuse(parse, "'%s' is one argument more than SOURCE and "
+		      "MOUNTPOINT; mount the folder that has all you want, or "
+		      "call bloscfs once for each", opts->words[2]);
+}
+
 static int check_words(struct parse *parse)
 {
 	const struct opts *opts = parse->opts;
@@ -275,9 +320,7 @@ static int check_words(struct parse *parse)
 	switch (opts->form) {
 	case FORM_MOUNT:
 		if (opts->n_words != 2)
-			return refuse(parse, "%zu arguments where SOURCE and "
-				      "MOUNTPOINT are needed; see bloscfs "
-				      "--help", opts->n_words);
+			return refuse_words(parse);
 		if (opts->allow_other && opts->allow_root)
 			return refuse(parse, "allow_other and allow_root "
 				      "exclude each other; give one");
@@ -297,6 +340,12 @@ static int check_words(struct parse *parse)
 		if (opts->n_words == 0)
 			return refuse(parse, "--info needs a container file; "
 				      "name one or more");
+		return 0;
+	case FORM_CAT:
+		if (opts->n_words < 2)
+			return refuse(parse, "--cat needs a container and what "
+				      "of it to write, as in bloscfs --cat "
+				      "x.b2nd data.bin");
 		return 0;
 	case FORM_UNMOUNT:
 		if (opts->n_words != 1)
@@ -333,6 +382,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 {
 	struct parse parse = {
 		.opts = opts, .error = error, .error_cap = error_cap,
+		.helper = argc > 0 && opts_is_helper(argv[0]),
 	};
 	bool only_words = false;
 	int status = 0;

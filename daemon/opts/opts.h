@@ -20,6 +20,7 @@ enum form {
 	FORM_MOUNT,
 	FORM_CHECK,
 	FORM_INFO,
+	FORM_CAT,
 	FORM_UNMOUNT,
 	FORM_VERSION,
 	FORM_HELP,
@@ -30,6 +31,8 @@ struct opts {
 	char **words;		/* what is no option; points into argv */
 	size_t n_words;
 	bool foreground;
+	const char *help_of;	/* --help=; points into argv; NULL: in short */
+	bool fake;		/* as mount -f: all but the mount */
 
 	uint64_t cache_size;		/* these two as in bloscfs_options */
 	uint64_t max_memory;
@@ -72,6 +75,8 @@ struct opts {
 	char *fuse;		/* libfuse's own options, comma between */
 };
 
+/* Whether a program of this name is called by mount(8), as mount.bloscfs. */
+bool opts_is_helper(const char *argv0);
 /* 0, or -EINVAL with one sentence in error, or -ENOMEM. The texts in opts
  * are freed by opts_release, after failure too. */
 int opts_parse(struct opts *opts, int argc, char **argv, char *error,
@@ -81,7 +86,8 @@ void opts_release(struct opts *opts);
  * value; a control byte or backslash is spelt \xHH. Mounts only. */
 void opts_write(const struct opts *opts, const char *source,
 		const char *mountpoint, FILE *out);
-/* The text of --help. */
-void opts_help(FILE *out);
+/* The text of --help; name: of an option, of a group of them, "all", or NULL.
+ * False: there is no such. */
+bool opts_help(FILE *out, const char *name);
 
 #endif

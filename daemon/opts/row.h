@@ -29,6 +29,7 @@ enum opt_kind {
 	OPT_FUSE,	/* handed to libfuse, with or without a value */
 	OPT_FUSE_FLAG,	/* the same, and a bool of ours */
 	OPT_IGNORED,	/* what mount(8) adds; without effect */
+	OPT_GROUP,	/* no option: the name of those that follow */
 };
 
 struct opt {

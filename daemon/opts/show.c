@@ -77,6 +77,7 @@ static void write_option(FILE *out, const struct opts *opts,
 	case OPT_SUBTYPE:
 	case OPT_FUSE:
 	case OPT_IGNORED:
+	case OPT_GROUP:
 		break;
 	}
 }
@@ -99,27 +100,117 @@ void opts_write(const struct opts *opts, const char *source,
 		write_text(out, "libfuse", opts->fuse);
 }
 
-void opts_help(FILE *out)
+static void help_usage(FILE *out)
+{
+	fputs("usage: bloscfs [options] SOURCE MOUNTPOINT\n"
+	      "       bloscfs --unmount MOUNTPOINT\n"
+	      "       bloscfs --info SOURCE...\n"
+	      "       bloscfs --check SOURCE...\n"
+	      "       bloscfs --cat SOURCE ENTRY...\n"
+	      "       bloscfs --version | --help[=NAME]\n\n"
+	      "Shows the Blosc containers of a folder, of a bucket, or one "
+	      "container, as\ndirectories of plain files; or one of those "
+	      "files without a mount.\n\n"
+	      "  -f, --foreground          do not go to the background\n"
+	      "  -d                        the same, and log each request\n\n",
+	      out);
+}
+
+static bool is_listed(const struct opt *opt)
+{
+	return opt->help && opt->kind != OPT_GROUP;
+}
+
+static const struct opt *end_of_group(const struct opt *group)
+{
+	const struct opt *opt = group + 1;
+
+	while (opt < opts_table + n_opts && opt->kind != OPT_GROUP)
+		opt++;
+	return opt;
+}
+
+/* "  memory    cache_size, max_memory, ..." in lines of at most 79. */
+static void help_names(FILE *out, const struct opt *group)
+{
+	int column = fprintf(out, "  %-9s", group->name);
+	const char *comma = "";
+
+	for (const struct opt *opt = group + 1; opt < end_of_group(group);
+	     opt++) {
+		if (!is_listed(opt))
+			continue;
+		column += fprintf(out, "%s", comma);
+		if (column + (int)strlen(opt->name) > 76)
+			column = fprintf(out, "\n%11s", "") - 1;
+		column += fprintf(out, " %s", opt->name);
+		comma = ",";
+	}
+	putc('\n', out);
+}
+
+static void help_option(FILE *out, const struct opt *opt)
 {
 	char name[HELP_NAME_CAP];
 
-	fputs("usage: bloscfs [options] SOURCE MOUNTPOINT\n"
-	      "       bloscfs --check SOURCE...\n"
-	      "       bloscfs --info SOURCE...\n"
-	      "       bloscfs --unmount MOUNTPOINT\n"
-	      "       bloscfs --version | --help\n\n"
-	      "Shows the Blosc containers of a directory tree, or one "
-	      "container file, as\ndirectories of decoded files.\n\n"
-	      "  -f, --foreground          do not go to the background\n"
-	      "  -d                        the same, and log each request\n"
-	      "\nOptions, alike as -o NAME[=VALUE],...; sizes take K, M, G, "
-	      "T:\n", out);
-	for (const struct opt *opt = opts_table; opt < opts_table + n_opts;
+	snprintf(name, sizeof(name), "--%s%s%s", opt->name,
+		 opt->value ? "=" : "", opt->value ? opt->value : "");
+	fprintf(out, "  %-25s %s\n", name, opt->help);
+}
+
+static void help_group(FILE *out, const struct opt *group)
+{
+	fprintf(out, "%s (%s):\n", group->help, group->name);
+	for (const struct opt *opt = group + 1; opt < end_of_group(group);
 	     opt++) {
-		if (!opt->help)
-			continue;
-		snprintf(name, sizeof(name), "--%s%s%s", opt->name,
-			 opt->value ? "=" : "", opt->value ? opt->value : "");
-		fprintf(out, "  %-25s %s\n", name, opt->help);
+		if (is_listed(opt))
+			help_option(out, opt);
 	}
+}
+
+static void help_short(FILE *out)
+{
+	help_usage(out);
+	fputs("Options, alike as -o NAME[=VALUE],... and --NAME[=VALUE]; --help="
+	      "NAME tells\nof one or of a group, --help=all of all, bloscfs(1) "
+	      "at length:\n", out);
+	for (size_t i = 0; i < n_opts; i++) {
+		if (opts_table[i].kind == OPT_GROUP)
+			help_names(out, &opts_table[i]);
+	}
+}
+
+static void help_all(FILE *out)
+{
+	help_usage(out);
+	fputs("Options, alike as -o NAME[=VALUE],...; sizes take K, M, G, T. "
+	      "Defaults stand in\nparentheses.\n", out);
+	for (size_t i = 0; i < n_opts; i++) {
+		if (opts_table[i].kind != OPT_GROUP)
+			continue;
+		putc('\n', out);
+		help_group(out, &opts_table[i]);
+	}
+}
+
+bool opts_help(FILE *out, const char *name)
+{
+	if (!name)
+		help_short(out);
+	else if (strcmp(name, "all") == 0)
+		help_all(out);
+	else {
+		for (const struct opt *opt = opts_table;
+		     opt < opts_table + n_opts; opt++) {
+			if (strcmp(opt->name, name) != 0 || !opt->help)
+				continue;
+			if (opt->kind == OPT_GROUP)
+				help_group(out, opt);
+			else
+				help_option(out, opt);
+			return true;
+		}
+		return false;
+	}
+	return true;
 }

@@ -219,6 +219,7 @@ bool opts_take_value(struct parse *parse, const struct opt *opt,
 	case OPT_FUSE:
 		return hand_on_value(opts, opt->name, value) == 0;
 	case OPT_IGNORED:
+	case OPT_GROUP:
 		return true;
 	}
 	return false;

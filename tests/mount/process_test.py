@@ -57,6 +57,13 @@ def wrong_options_come_first(work):
         one_sentence(run("--" + bad, nowhere, nowhere), 2,
                      bad.split("=")[0])
     one_sentence(run("-o", "views=data,bogus", nowhere, nowhere), 2, "bogus")
+    for bad, meant in (("cachesize=3", "cache_size"), ("view=data", "views"),
+                       ("log-level=err", "log_level"),
+                       ("alow_other", "allow_other")):
+        one_sentence(run("-o", bad, nowhere, nowhere), 2,
+                     f"did you mean {meant}?")
+    for far in ("xyz", "o", "cache"):
+        assert "did you mean" not in run("-o", far, nowhere, nowhere).stderr
     one_sentence(run(nowhere), 2, "SOURCE")
     one_sentence(run(), 2, "SOURCE")
     one_sentence(run(nowhere, nowhere, nowhere), 2, "SOURCE")
@@ -94,9 +101,16 @@ def mount_points_that_cannot_be_used_say_so(work):
 def help_and_version_tell(work):
     result = run("--help")
     equal((result.returncode, result.stderr), (0, ""))
-    for word in ("SOURCE", "MOUNTPOINT", "--cache_size=", "--immutable"):
+    for word in ("SOURCE", "MOUNTPOINT", "cache_size", "immutable"):
         assert word in result.stdout, word
     equal(run("-h").stdout, result.stdout)
+    result = run("--help=all")
+    equal((result.returncode, result.stderr), (0, ""))
+    for word in ("MOUNTPOINT", "--cache_size=", "--immutable"):
+        assert word in result.stdout, word
+    equal(run("--help=log").stdout.count("\n"), 4)
+    assert run("--help=immutable").stdout.startswith("  --immutable ")
+    one_sentence(run("--help=nothing"), 2, "nothing")
     result = run("--version")
     equal((result.returncode, result.stderr), (0, ""))
     for word in ("bloscfs ", "libfuse 3", "lz4", "zstd", "shuffle",

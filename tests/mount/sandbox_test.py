@@ -8,6 +8,7 @@ import signal
 import struct
 
 import harness
+import namespace
 import samples
 from harness import Mount, equal, run, wait_until
 
@@ -63,6 +64,34 @@ def it_is_in_force_and_told(work):
             keeper = status_of(mount.process.pid)
             equal(keeper["Threads"], "1", "the keeper's threads")
             equal(keeper["Seccomp"], "0")
+
+
+def an_ordinary_user_has_it_and_unmounts(work):
+    """Whose unmounting takes fusermount3, which gains rights."""
+    needs_sandbox()
+    harness.needs_reach()
+    source = make_source(work)
+    for call in (None, "socket"):
+        flag = f"{work}/user-{call}"
+        with Mount(work, source, "--sandbox=require", user=harness.NOBODY,
+                   env={"LD_PRELOAD": STRAY, "STRAY": call,
+                        "STRAY_AT": flag} if call else None) as mount:
+            inner = status_of(mount.pid)
+            equal((inner["Seccomp"], inner["NoNewPrivs"]), ("2", "1"))
+            equal((inner["CapEff"], inner["CapPrm"]), ("0" * 16, "0" * 16))
+            equal(status_of(mount.process.pid)["NoNewPrivs"], "0")
+            path = mount.path("a.b2frame/data.bin")
+            if not call:
+                equal(harness.as_user(harness.NOBODY,
+                                      lambda p=path: harness.read(p)), 0)
+                continue
+            harness.write(flag, b"")
+            assert harness.as_user(harness.NOBODY,
+                                   lambda p=path: harness.read(p)) in (
+                errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT)
+            equal(mount.process.wait(20), DIED, "exit")
+            equal(harness.mounted(mount.point), None)
+            mount.process.returncode = 0
 
 
 def without_it_there_is_none(work):
@@ -256,8 +285,10 @@ def a_file_that_comes_after_the_mount_is_read(work):
 
 
 if __name__ == "__main__":
+    namespace.enter()
     harness.main([
         it_is_in_force_and_told,
+        an_ordinary_user_has_it_and_unmounts,
         without_it_there_is_none,
         calls_of_a_decoder_that_was_taken_over_end_it,
         when_who_serves_dies_the_keeper_says_so_and_unmounts,

@@ -12,6 +12,13 @@ declared()
 strange_exports() { exported | grep -v '^bloscfs_'; [ $? = 1 ]; }
 missing_exports() { comm -23 <(declared) <(exported | sort); }
 hidden_exports() { comm -13 <(declared) <(exported | sort); }
+# What programs were built against stays, and what is new is said with a version.
+packaged()
+{
+	sed -n 's/^ \(bloscfs_[a-z0-9_]*\)@Base .*/\1/p' \
+		packaging/debian/libbloscfs0.symbols
+}
+unpackaged_exports() { diff <(packaged | sort) <(exported | sort); }
 inside_of_daemon() { nm "$BLOSCFS_DAEMON" | grep -E ' bfs_'; [ $? = 1 ]; }
 count_exports() { [ "$(exported | wc -l)" -gt 10 ] || echo "too few"; }
 
@@ -19,5 +26,6 @@ check "there are exported symbols" count_exports
 check "exported symbols begin with bloscfs_" strange_exports
 check "all that bloscfs.h declares is exported" missing_exports
 check "all that is exported is declared in bloscfs.h" hidden_exports
+check "the package names each exported symbol" unpackaged_exports
 check "the daemon calls nothing private" inside_of_daemon
 finish

@@ -4,7 +4,21 @@
 . "$(dirname "$0")/tap.sh"
 
 words() { grep -oE -e '--[a-z][a-z_-]*[a-z]' | sort -u; }
-helped() { "$BLOSCFS_DAEMON" --help 2>&1 | words; }
+helped() { "$BLOSCFS_DAEMON" --help=all 2>&1 | words; }
+# The short form names each option without its dashes.
+short() { "$BLOSCFS_DAEMON" --help 2>&1; }
+not_short()
+{
+	for option in $(helped); do
+		short | grep -qE "(^|[ ,-])${option#--}([ ,=[]|\$)" ||
+			echo "$option"
+	done
+}
+fits_a_screen()
+{
+	[ "$(short | wc -l)" -le 24 ] || short | wc -l
+	short | awk 'length > 79'
+}
 # plain PAGE: what a reader sees of it, more or less.
 plain() { sed -E 's/\\f[A-Z]//g; s/\\-/-/g; s/\\&//g; s/\\e/\\/g' "$1"; }
 manual() { plain docs/bloscfs.1 | words; }
@@ -48,6 +62,8 @@ runs_example()
 }
 
 check "--help lists options" count_options
+check "the short form of --help names all options" not_short
+check "it fits a screen" fits_a_screen
 check "the manual names what --help names" only_help
 check "--help names what the manual names" only_manual
 check "libbloscfs(3) names what is exported" not_named docs/libbloscfs.3
