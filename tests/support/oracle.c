@@ -39,6 +39,7 @@ struct chunk {
 	uint32_t tables_end;
 	uint32_t frame_typesize;
 	bool alone;		/* in no frame */
+	bool mistaken;		/* marked stored, and is not */
 	uint32_t *ends;		/* n_blocks: where each block's bytes end */
 	char *err;
 };
@@ -351,6 +352,7 @@ static enum oracle_verdict check_kind(struct chunk *c)
 		return BAD(c->err, "stored and special");
 	if (c->raw && is_stored_by_mistake(c)) {
 		c->raw = false;
+		c->mistaken = true;
 		c->codec = c->p[22] == LZ4HC ? LZ4 : c->p[22];
 	}
 	if (c->raw && c->cbytes - c->header_len != c->nbytes)
@@ -497,6 +499,12 @@ static enum oracle_verdict read_tables(struct chunk *c)
 {
 	uint32_t end;
 
+	/* Of that mistake, the tables are as the writer leaves them. */
+	end = c->mistaken ? find_tables_end(c, (c->nbytes - 1) /
+						 c->blocksize + 1) : 0;
+	if (c->mistaken && (!end || start_of(c, 0) != end))
+		return BAD(c->err, "stored chunk of %u bytes for %u",
+			   c->cbytes, c->nbytes);
 	mend_blocksize(c);
 	c->n_blocks = c->vl ? c->blocksize : (c->nbytes - 1) / c->blocksize + 1;
 	c->tables_end = find_tables_end(c, c->n_blocks);
