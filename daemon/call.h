@@ -14,12 +14,14 @@ void call_use(struct bloscfs_call *call);
  * count: it was stopped, and must not be answered. */
 bool call_is_void(void);
 
-/* For a source that waits for a server: whether this thread may. If not, what
+/* For a source that waits for a server (a number; 0: no matter which one):
+ * whether this thread may. If not, what
  * it is at is void from now on, and to be begun anew where it may. */
-bool call_may_wait(void);
+bool call_may_wait(uint64_t server);
 /* Whether it may, from now on. Threads without a context always may. */
 void call_let_wait(bool may);
-/* Whether it was left since then because it may not. */
+/* Whether it was left since then because it may not, and for which server. */
 bool call_must_wait(void);
+uint64_t call_awaited(void);
 
 #endif

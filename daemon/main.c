@@ -4,6 +4,7 @@
  */
 #include "check/check.h"
 #include "check/info.h"
+#include "remote/url.h"
 #include "tree/nested.h"
 #include "opts/opts.h"
 #include "mount/start.h"
@@ -38,6 +39,23 @@ static void fill_stdio(void)
 	} while (fd >= 0 && fd < 3);
 	if (fd > 2)
 		close(fd);
+}
+
+/* What may follow an address is a secret that lets its bearer in, and the table
+ * of processes shows what argv holds: it goes on in a copy. */
+static bool hide_secrets(struct opts *opts)
+{
+	for (size_t i = 0; i < opts->n_words; i++) {
+		char *given = opts->words[i], *query = strchr(given, '?');
+
+		if (!query || !url_is(given))
+			continue;
+		opts->words[i] = strdup(given);
+		if (!opts->words[i])
+			return false;
+		explicit_bzero(query, strlen(query));
+	}
+	return true;
 }
 
 static enum exit_code unmount(const char *mountpoint)
@@ -110,7 +128,7 @@ int main(int argc, char **argv)
 	fill_stdio();
 	bloscfs_avoid(nested_is);
 	if (opts_parse(&opts, argc, argv, error, sizeof(error)) == 0)
-		code = run(&opts);
+		code = hide_secrets(&opts) ? run(&opts) : EXIT_FAILED;
 	else
 		fprintf(stderr, "bloscfs: %s\n", error);
 	opts_release(&opts);

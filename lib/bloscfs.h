@@ -567,6 +567,21 @@ enum bloscfs_err bloscfs_chunk_facts(struct bloscfs_file *file,
 				     struct bloscfs_diag *diag)
 	BLOSCFS_MUST_CHECK;
 
+/* Looks at how the container that an entry belongs to is laid out, beyond what
+ * serving it needs: chunks that share bytes, bytes that nothing names, numbers
+ * that contradict one another, checksums of members of a ZIP store. tell gets
+ * each finding, in no order, by the calling thread; it must not call the
+ * library. A note is of what the format permits; all else is damage, though
+ * each byte may be served right. Reads the headers of all chunks and the whole
+ * of such members; damage of single chunks is for who decodes them. Fails only
+ * for what says nothing about the container. */
+enum bloscfs_err bloscfs_examine(struct bloscfs_file *file,
+				 const struct bloscfs_node *node,
+				 void (*tell)(void *arg, bool is_note,
+					      const struct bloscfs_diag *why),
+				 void *arg,
+				 struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
+
 /* ---- reading --------------------------------------------------------- */
 
 /* Reads up to len bytes at off; *ret_len is short only at the end. Damage in

@@ -30,7 +30,7 @@ static struct check_task *find_task(const struct check *check)
 {
 	struct check_task *task = check->board;
 
-	while (task && (atomic_load(&task->damaged) ||
+	while (task && (atomic_load(&task->enough) ||
 			atomic_load(&task->next) * task->step >=
 			task->n - 1 + task->step))
 		task = task->later;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * chunks.c - reading what a container holds, chunk by chunk, alone or with
- * threads that help; and what is found.
+ * threads that help.
  *
  * What a mount would serve is read the way a mount reads it, and thrown
  * away. Checksums are verified by the library on the way. Two things are not
@@ -10,76 +10,8 @@
  */
 #include "check/parts.h"
 
-#include <inttypes.h>
-
 /* What is read at each end of a chunk that repeats one value. */
 #define EDGE 4096
-
-/* ---- findings -------------------------------------------------------- */
-
-static enum check_verdict verdict_of(enum bloscfs_err err)
-{
-	switch (err) {
-	case BLOSCFS_OK:
-		return CHECK_GOOD;
-	case BLOSCFS_ERR_UNSUPPORTED:
-	case BLOSCFS_ERR_LIMIT:
-		return CHECK_UNSUPPORTED;
-	case BLOSCFS_ERR_NOMEM:
-	case BLOSCFS_ERR_IO:
-	case BLOSCFS_ERR_CHANGED:
-	case BLOSCFS_ERR_CANCELLED:
-	case BLOSCFS_ERR_TOO_MUCH:
-	case BLOSCFS_ERR_NO_FILES:
-	case BLOSCFS_ERR_ACCESS:
-		return CHECK_UNREADABLE;
-	case BLOSCFS_ERR_NOT_FORMAT:
-	case BLOSCFS_ERR_TRUNCATED:
-	case BLOSCFS_ERR_CORRUPT:
-	case BLOSCFS_ERR_RANGE:
-	case BLOSCFS_ERR_INVALID:
-		break;
-	}
-	return CHECK_DAMAGED;
-}
-
-/* Of equal verdicts, the earlier chunk counts. */
-static bool counts(const struct check_finding *finding, uint64_t pos,
-		   enum check_verdict verdict)
-{
-	return verdict > finding->verdict ||
-	       (verdict == finding->verdict && pos < finding->pos);
-}
-
-/* Worded as in info.json. */
-void check_note_as(struct check_finding *finding, uint64_t pos,
-		   enum check_verdict verdict, const char *entry,
-		   const struct bloscfs_diag *why)
-{
-	char chunk[32] = "";
-
-	if (!counts(finding, pos, verdict))
-		return;
-	finding->verdict = verdict;
-	finding->pos = pos;
-	if (why->chunk >= 0)
-		snprintf(chunk, sizeof(chunk), "chunk %" PRId64 ": ",
-			 why->chunk);
-	snprintf(finding->text, sizeof(finding->text),
-		 "%s%s%s%s, at byte %" PRIu64, entry, *entry ? ": " : "",
-		 chunk, why->text[0] ? why->text : bloscfs_err_name(why->err),
-		 why->off);
-}
-
-void check_note(struct check_finding *finding, uint64_t pos,
-		enum bloscfs_err err, const char *entry,
-		const struct bloscfs_diag *why)
-{
-	struct bloscfs_diag own = *why;
-
-	own.err = err;
-	check_note_as(finding, pos, verdict_of(err), entry, &own);
-}
 
 /* ---- reading --------------------------------------------------------- */
 
@@ -184,20 +116,21 @@ static void note_chunk(struct check_worker *worker, struct check_task *task,
 	pthread_mutex_lock(&worker->check->lock);
 	/* Positions start at 1: 0 is what was found before all chunks. */
 	check_note(task->finding, pos + 1, err, "", why);
-	if (task->finding->verdict == CHECK_DAMAGED)
-		atomic_store(&task->damaged, true);
+	/* One more shows that there is more; one may be there twice. */
+	if (task->finding->damage.n > CHECK_MAX_TOLD + 1)
+		atomic_store(&task->enough, true);
 	pthread_mutex_unlock(&worker->check->lock);
 }
 
-/* Chunks are taken in order, and what was taken is finished: the first fault
- * is the same however many threads there are. */
+/* Chunks are taken in order, and what was taken is finished: the first faults
+ * are the same however many threads there are. */
 void check_chunks(struct check_worker *worker, struct check_task *task)
 {
 	uint64_t last = (task->n - 1 + task->step - 1) / task->step, i, pos;
 	struct bloscfs_diag why;
 	enum bloscfs_err err;
 
-	while (!atomic_load(&task->damaged)) {
+	while (!atomic_load(&task->enough)) {
 		i = atomic_fetch_add(&task->next, 1);
 		if (i > last)
 			break;

@@ -49,7 +49,7 @@ static void check_all_chunks(struct subject *s)
 	/* A recipe, which has no data, has chunks that hold none. */
 	if (!bloscfs_lookup(s->file, &s->root, "data.bin", &data))
 		return;
-	if (task.n == 0 || s->finding.verdict == CHECK_DAMAGED ||
+	if (task.n == 0 ||
 	    !bloscfs_lookup(s->file, &s->root, "chunks", &task.chunks))
 		return;
 	if (task.n / (MAX_RATIO / 8) > s->facts.cbytes && task.n > N_SAMPLES)
@@ -93,9 +93,32 @@ static void check_openable(struct subject *s, const char *name)
 	struct bloscfs_diag why = { .chunk = -1 };
 	struct bloscfs_node node;
 
-	if (bloscfs_lookup(s->file, &s->root, name, &node))
+	/* The container's own damage, once more. */
+	if (s->finding.verdict != CHECK_DAMAGED &&
+	    bloscfs_lookup(s->file, &s->root, name, &node))
 		note_entry(s, bloscfs_access(s->file, &node, &why), name,
 			   &why);
+}
+
+static void take_told(void *arg, bool is_note, const struct bloscfs_diag *why)
+{
+	struct subject *s = arg;
+
+	if (is_note)
+		check_remark(&s->finding, why);
+	else
+		check_note(&s->finding,
+			   why->chunk < 0 ? 0 : (uint64_t)why->chunk + 1,
+			   BLOSCFS_ERR_CORRUPT, "", why);
+}
+
+/* How it is laid out, once all else was looked at. */
+static void examine(struct subject *s)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+
+	note_entry(s, bloscfs_examine(s->file, &s->root, take_told, s, &why),
+		   "", &why);
 }
 
 /* What headers and index tell: the verdict before anything is decoded. */
@@ -164,6 +187,8 @@ static void put_line(struct subject *s)
 	put_text(s->out, s->finding.verdict == CHECK_GOOD ? "-" :
 						 s->finding.text);
 	putc('\n', s->out);
+	check_put_told(s->out, s->path, &s->finding, put_text);
+	check_finding_release(&s->finding);
 	s->job->counts[s->finding.verdict]++;
 }
 
@@ -253,6 +278,7 @@ static void check_container(struct subject *s)
 			check_all_chunks(s);
 		}
 		check_store(s, false);
+		examine(s);
 		/* Entries may have been missed, and sizes be wrong. */
 		note_entry(s, bloscfs_met(mark, &why), "", &why);
 	}

@@ -7,6 +7,7 @@
 #include "bloscfs.h"
 #include "sandbox/sandbox.h"
 #include "tree/far.h"
+#include "tree/nested.h"
 
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -48,11 +49,12 @@ static struct bloscfs_file *open_container(const struct opts *opts,
 	struct bloscfs_diag why = { .chunk = -1 };
 	struct bloscfs_file *file = NULL;
 	enum bloscfs_err err;
-	bool is_dir;
+	bool is_dir, shown;
 	int fd = open_source(path, &is_dir);
 
 	if (fd < 0)
 		return NULL;
+	shown = is_dir && nested_holds(fd);
 	err = is_dir ? bloscfs_open_dir(fs, fd, &file, &why) :
 	      bloscfs_open(fs, fd, slash ? slash + 1 : path, opts->offset,
 			   opts->length, &file, &why);
@@ -60,7 +62,11 @@ static struct bloscfs_file *open_container(const struct opts *opts,
 		close(fd);
 	if (err == BLOSCFS_OK)
 		return file;
-	if (is_dir && err == BLOSCFS_ERR_NOT_FORMAT)
+	if (shown)
+		fprintf(stderr, "bloscfs: '%s' lies in a mount of bloscfs, "
+			"which shows what containers hold; read info.json "
+			"there, or give the container itself\n", path);
+	else if (is_dir && err == BLOSCFS_ERR_NOT_FORMAT)
 		fprintf(stderr, "bloscfs: '%s' is a folder and no container; "
 			"bloscfs --check names the containers in it\n", path);
 	else

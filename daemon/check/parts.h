@@ -2,8 +2,8 @@
 /*
  * parts.h - what the parts of --check share: the list of containers
  * (check/jobs.c), what fills it (check/find.c and check/far.c), the verdict on
- * one (check/file.c), its chunks (check/chunks.c), and the threads that work
- * on all of it (check/check.c).
+ * one (check/file.c), its chunks (check/chunks.c), what is told of them
+ * (check/told.c), and the threads that work on all of it (check/check.c).
  *
  * The list is complete before the threads start. A container is one thread's;
  * its chunks are put on a board where threads without a container of their
@@ -61,11 +61,27 @@ struct check_jobs {
 	size_t n_fars;
 };
 
-/* The first fault of the worst kind. */
+/* What is told of one container at most, beside its verdict. */
+#define CHECK_MAX_TOLD 1000
+
+/* One more fault, or a note. */
+struct check_told {
+	uint64_t pos;		/* as below */
+	char *text;		/* owned */
+};
+
+/* Faults or notes, in no order. */
+struct check_list {
+	struct check_told *told;
+	size_t n, cap;
+};
+
+/* The first fault of the worst kind, and all that is damaged. */
 struct check_finding {
 	enum check_verdict verdict;
 	uint64_t pos;		/* of the chunk; 0: before all chunks */
 	char text[512];
+	struct check_list damage, notes;
 };
 
 /* The chunks of one container. */
@@ -77,7 +93,7 @@ struct check_task {
 	uint64_t size;			/* what its owner's progress is of */
 	const struct check_worker *owner;
 	atomic_uint_fast64_t next;
-	atomic_bool damaged;
+	atomic_bool enough;		/* damage was found */
 	struct check_finding *finding;	/* under the lock */
 	unsigned n_helpers;		/* under the lock */
 	struct check_task *later;	/* on the board, under the lock */
@@ -141,17 +157,27 @@ struct bloscfs_file *check_open_far(struct bloscfs *fs,
 /* Fills the job's lines and counts. */
 void check_job(struct check_worker *worker, struct check_job *job);
 
-/* ---- check/chunks.c -------------------------------------------------- */
+/* ---- check/told.c ---------------------------------------------------- */
 
 /* Notes what is worse than what was found before. pos: of the chunk, from 1
  * on; 0: before all chunks. entry: where it is, or "". */
 void check_note(struct check_finding *finding, uint64_t pos,
 		enum bloscfs_err err, const char *entry,
 		const struct bloscfs_diag *why);
+/* Notes what is no fault. */
+void check_remark(struct check_finding *finding,
+		  const struct bloscfs_diag *why);
+/* The lines beside that of the container: damage by its place, then notes. put
+ * writes a text as a field. */
+void check_put_told(FILE *out, const char *path, struct check_finding *finding,
+		    void (*put)(FILE *out, const char *text));
+void check_finding_release(struct check_finding *finding);
 /* The same with a verdict that is given. */
 void check_note_as(struct check_finding *finding, uint64_t pos,
 		   enum check_verdict verdict, const char *entry,
 		   const struct bloscfs_diag *why);
+/* ---- check/chunks.c -------------------------------------------------- */
+
 /* Reads a file of a container from end to end. */
 enum bloscfs_err check_read_entry(struct check_worker *worker,
 				  struct bloscfs_file *file,

@@ -377,8 +377,6 @@ enum exit_code start_mount(const struct opts *opts)
 	daemon.source = source;
 	code = prepare(&daemon);
 	if (!code && daemon.src.far) {
-		/* The table of processes shows what argv holds. */
-		explicit_bzero(query, strlen(query));
 		/* What was opened until now is no part of the child. */
 		far_rest(daemon.src.far);
 	} else if (!code && source[0] != '/') {

@@ -83,19 +83,26 @@ uint64_t costs_of(const struct costs *costs, const void *container)
 	return cost->container == container ? cost->ns : 0;
 }
 
-static unsigned count_running(const struct parking *parking,
-			      const struct parked *of)
+/* Whether one more thread may be at what is like this. */
+static bool has_share(const struct parking *parking, const struct parked *of,
+		      unsigned share, unsigned n_threads)
 {
-	unsigned n = 0;
+	unsigned n_alike = 0, n_server = 0, n_all = 0;
 
-	for (const struct parked *p = parking->first; p; p = p->next)
-		n += p->call && p->stage == of->stage &&
-		     p->container == of->container;
-	return n;
+	for (const struct parked *p = parking->first; p; p = p->next) {
+		if (!p->call || p->stage != of->stage)
+			continue;
+		n_all++;
+		n_alike += p->container == of->container;
+		n_server += p->server == of->server;
+	}
+	return n_alike < share &&
+	       (!of->server || n_all + n_server < n_threads);
 }
 
 struct parked *parking_pick(const struct parking *parking, enum stage stage,
-			    const struct costs *costs, unsigned share)
+			    const struct costs *costs, unsigned share,
+			    unsigned n_threads)
 {
 	struct parked *best = NULL;
 	uint64_t least = UINT64_MAX, turn;
@@ -104,7 +111,7 @@ struct parked *parking_pick(const struct parking *parking, enum stage stage,
 		if (p->stage != stage || !parked_waits(p))
 			continue;
 		turn = p->since_ns + costs_of(costs, p->container);
-		if (turn < least && count_running(parking, p) < share) {
+		if (turn < least && has_share(parking, p, share, n_threads)) {
 			best = p;
 			least = turn;
 		}

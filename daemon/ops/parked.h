@@ -26,6 +26,7 @@ struct parked {
 	uint64_t number;
 	uint64_t since_ns;		/* when it came */
 	const void *container;		/* whose it is; never followed */
+	uint64_t server;		/* that it waits for; 0: none */
 	pid_t asker;			/* the thread that wants it; 0 */
 	enum stage stage;
 	bool ready;			/* to be taken */
@@ -66,9 +67,12 @@ void costs_add(struct costs *costs, const void *container, uint64_t ns,
 	       time_t now);
 uint64_t costs_of(const struct costs *costs, const void *container);
 
-/* The next of a stage; or NULL. share: how many threads one container may
- * have. */
+/* The next of a stage; or NULL. share: how many threads one container may have,
+ * of n_threads. What waits for a server gets one as long as others that wait
+ * for the same have fewer than are free: some are left, however many servers
+ * hang. */
 struct parked *parking_pick(const struct parking *parking, enum stage stage,
-			    const struct costs *costs, unsigned share);
+			    const struct costs *costs, unsigned share,
+			    unsigned n_threads);
 
 #endif

@@ -57,6 +57,8 @@ static void leave_stage(struct work *work, struct parked *p, bool done)
 {
 	INVARIANT(p->call == work_call());
 	p->call = NULL;
+	if (call_awaited())
+		p->server = call_awaited();
 	if (done) {
 		parking_take_out(&work->parking, p);
 		free(p);
@@ -132,9 +134,12 @@ static void work_off(struct daemon *daemon, enum stage stage)
 		log_msg(LEVEL_ERR, "no memory for a thread's buffers");
 	pthread_mutex_lock(&work->lock);
 	for (;;) {
+		bool all = work->ending || stage != SLOW;
+
 		p = ready ? parking_pick(&work->parking, stage, &work->costs,
-					 work->ending || stage != SLOW ?
-					 UINT_MAX : work->share) : NULL;
+					 all ? UINT_MAX : work->share,
+					 all ? UINT_MAX :
+					       work->n_threads - 1) : NULL;
 		if (p)
 			run_parked(daemon, p);
 		else if (work->ending)

@@ -90,6 +90,7 @@ static struct parked *make_parked(struct daemon *daemon,
 	if (len)
 		p->task.name = memcpy(p->name, task->name, len);
 	p->container = find_container(daemon, task);
+	p->server = call_awaited();
 	return p;
 }
 
@@ -160,7 +161,8 @@ static struct parked *pass_permit(struct work *work)
 
 	pthread_mutex_lock(&work->lock);
 	INVARIANT(work->n_quick > 0);
-	p = parking_pick(&work->parking, QUICK, &work->costs, UINT_MAX);
+	p = parking_pick(&work->parking, QUICK, &work->costs, UINT_MAX,
+			 UINT_MAX);
 	if (p) {
 		parking_take_out(&work->parking, p);
 		work_end_wait(work, p);

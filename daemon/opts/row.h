@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * row.h - what a row of the table of options is; shared by the files of this
- * folder alone. The table itself stands in opts.c.
+ * folder alone. The table itself stands in table.c.
  */
 #ifndef BFS_DAEMON_OPTS_ROW_H
 #define BFS_DAEMON_OPTS_ROW_H

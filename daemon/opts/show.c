@@ -20,11 +20,18 @@ static void write_text(FILE *out, const char *name, const char *text)
 	putc('\n', out);
 }
 
+static void write_own_text(FILE *out, const struct opt *opt, const char *text)
+{
+	if (!text && opt->where == AT(views))
+		text = DEFAULT_VIEWS;
+	if (text)
+		write_text(out, opt->name, text);
+}
+
 static void write_option(FILE *out, const struct opts *opts,
 			 const struct opt *opt)
 {
 	const void *where = (const char *)opts + opt->where;
-	const char *text;
 
 	switch (opt->kind) {
 	case OPT_FLAG:
@@ -45,11 +52,7 @@ static void write_option(FILE *out, const struct opts *opts,
 			(unsigned)*(const mode_t *)where);
 		break;
 	case OPT_TEXT:
-		text = *(char *const *)where;
-		if (!text && opt->where == AT(views))
-			text = DEFAULT_VIEWS;
-		if (text)
-			write_text(out, opt->name, text);
+		write_own_text(out, opt, *(char *const *)where);
 		break;
 	case OPT_FORMATS:
 		write_text(out, opt->name, opts->choice.formats ?
@@ -171,9 +174,9 @@ static void help_group(FILE *out, const struct opt *group)
 static void help_short(FILE *out)
 {
 	help_usage(out);
-	fputs("Options, alike as -o NAME[=VALUE],... and --NAME[=VALUE]; --help="
-	      "NAME tells\nof one or of a group, --help=all of all, bloscfs(1) "
-	      "at length:\n", out);
+	fputs("Options, alike as -o NAME[=VALUE],... and --NAME[=VALUE]; "
+	      "--help=NAME tells\nof one or of a group, --help=all of all, "
+	      "bloscfs(1) at length:\n", out);
 	for (size_t i = 0; i < n_opts; i++) {
 		if (opts_table[i].kind == OPT_GROUP)
 			help_names(out, &opts_table[i]);

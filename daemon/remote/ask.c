@@ -46,9 +46,21 @@ bool remote_stopped(void *arg)
 	return remote->stopped && remote->stopped();
 }
 
-bool remote_may_wait(const struct remote *remote)
+bool remote_may_wait(const struct remote *remote, const char *url)
 {
-	return !remote->may_wait || remote->may_wait();
+	struct hosts *hosts = transport_hosts(remote->transport);
+
+	return !remote->may_wait ||
+	       remote->may_wait(hosts_number(hosts, hosts_find(hosts, url)));
+}
+
+void remote_note(struct host *host, int64_t begin_ms,
+		 const struct response *r)
+{
+	if (r->slow_down)
+		host_slow_down(host, begin_ms, r->slow_down, r->retry_ms);
+	else if (r->outcome != REMOTE_BUSY && r->outcome != REMOTE_STOPPED)
+		host_answers(host, begin_ms);
 }
 
 int remote_errno(const struct response *r, bool opened)
@@ -77,12 +89,11 @@ int remote_errno(const struct response *r, bool opened)
 /* Milliseconds before try number i; what many do at once is spread. */
 static uint64_t pause_before(unsigned i, const struct response *r)
 {
-	uint64_t pause = FIRST_PAUSE_MS, jitter;
+	uint64_t pause = FIRST_PAUSE_MS;
 
 	while (i-- > 1 && pause < LONGEST_PAUSE_MS)
 		pause *= 2;
-	jitter = (uint64_t)remote_now_ms() * 2654435761u % (pause / 2 + 1);
-	pause += jitter;
+	pause += hosts_draw(pause / 2 + 1);
 	return pause > r->retry_ms ? pause : r->retry_ms;
 }
 
@@ -147,31 +158,72 @@ static void ask_signed(struct remote *remote, const struct request *request,
 	}
 }
 
+/* Waits until the server may be asked for the i-th time. False where that is
+ * too late, or is wanted no more. */
+static bool wait_for_host(struct remote *remote, const struct host *host,
+			  unsigned i, int64_t end, struct response *r)
+{
+	uint64_t pause;
+
+	/* Who asked first may have heard the same again. */
+	while ((pause = host_pause(host))) {
+		if (i == 1) {
+			*r = (struct response){ .total = UINT64_MAX,
+						.outcome = REMOTE_BUSY };
+			snprintf(r->why, sizeof(r->why), "the server says "
+				 "%ld, and is left alone for a while",
+				 atomic_load(&host->status));
+		}
+		if (remote_now_ms() + (int64_t)pause > end ||
+		    atomic_load(&remote->hurry))
+			return false;
+		if (sleep_for(remote, pause))
+			continue;
+		if (remote_stopped(remote))
+			r->outcome = REMOTE_STOPPED;
+		return false;
+	}
+	return true;
+}
+
+/* Waits before try number i + 1. False where there is to be none. */
+static bool wait_for_try(struct remote *remote, unsigned i, int64_t end,
+			 struct response *r)
+{
+	uint64_t pause = r->slow_down ? 0 : pause_before(i, r);
+
+	/* A longer pause than all may take (hosts.h). */
+	if (remote_now_ms() + (int64_t)(pause ? pause : r->retry_ms) > end ||
+	    atomic_load(&remote->hurry))
+		return false;
+	atomic_fetch_add_explicit(&remote->n_retries, 1, memory_order_relaxed);
+	if (sleep_for(remote, pause))
+		return true;
+	if (remote_stopped(remote))
+		r->outcome = REMOTE_STOPPED;
+	return false;
+}
+
 void remote_ask(struct remote *remote, const struct request *request,
 		struct response *r)
 {
-	int64_t end = remote_now_ms() + (int64_t)remote->retry_ms;
-	uint64_t pause;
+	int64_t end = remote_now_ms() + (int64_t)remote->retry_ms, begin;
+	struct host *host = hosts_find(transport_hosts(remote->transport),
+				       request->url);
 
-	if (!remote_may_wait(remote)) {
+	if (!remote_may_wait(remote, request->url)) {
 		*r = (struct response){ .outcome = REMOTE_STOPPED };
 		return;
 	}
 	for (unsigned i = 1;; i++) {
+		if (!wait_for_host(remote, host, i, end, r))
+			return;
+		begin = remote_now_ms();
 		ask_signed(remote, request, r);
-		if (r->outcome != REMOTE_BUSY)
+		remote_note(host, begin, r);
+		if (r->outcome != REMOTE_BUSY ||
+		    !wait_for_try(remote, i, end, r))
 			return;
-		pause = pause_before(i, r);
-		if (remote_now_ms() + (int64_t)pause > end ||
-		    atomic_load(&remote->hurry))
-			return;
-		atomic_fetch_add_explicit(&remote->n_retries, 1,
-					  memory_order_relaxed);
-		if (!sleep_for(remote, pause)) {
-			if (remote_stopped(remote))
-				r->outcome = REMOTE_STOPPED;
-			return;
-		}
 	}
 }
 

@@ -20,9 +20,9 @@ struct remote {
 	struct diskcache *disk;		/* or NULL */
 	uint64_t retry_ms;		/* a request is tried so long */
 	uint64_t fresh_ms;		/* an answer is believed so long */
-	/* Whether the calling thread may wait for the server: if not, calls
-	 * fail with EINTR where they would. NULL: always. */
-	bool (*may_wait)(void);
+	/* Whether the calling thread may wait for a server (hosts_number): if
+	 * not, calls fail with EINTR where they would. NULL: always. */
+	bool (*may_wait)(uint64_t server);
 	/* Whether the calling thread's work is wanted no more; or NULL. */
 	bool (*stopped)(void);
 	/* What is held counts against its max_memory; NULL: against none. */
@@ -30,6 +30,7 @@ struct remote {
 	pthread_mutex_t lock;	/* guards the list below */
 	struct object *opened;
 	_Atomic uint64_t ahead;	/* bytes asked for ahead and not used, of all */
+	_Atomic uint64_t wholes;	/* sizes of objects kept as a whole */
 	_Atomic uint64_t n_retries;
 	atomic_bool hurry;		/* nothing is tried again */
 };
@@ -49,6 +50,7 @@ struct identity {
 	struct remote *remote;
 	char *url;
 	bool s3;
+	struct host *host;
 	struct object_facts facts;	/* as it was opened */
 	uint64_t wait_cost;		/* bytes that could come while a request
 					 * is waited for; 0: few */
@@ -63,14 +65,21 @@ bool remote_charge(struct remote *remote, uint64_t len);
 void remote_give_back(struct remote *remote, uint64_t len);
 bool remote_is_tight(struct remote *remote);
 
+/* What comes over one connection, where nothing else is known. */
+#define REMOTE_BYTES_A_MS 50000
+
 int64_t remote_now_ms(void);
-bool remote_may_wait(const struct remote *remote);
+/* url: of what is waited for. */
+bool remote_may_wait(const struct remote *remote, const char *url);
 /* arg is a struct remote. */
 bool remote_stopped(void *arg);
 int remote_errno(const struct response *r, bool opened);
 /* Waits for the condition, but not for long: who waits asks remote_stopped and
  * what he waits for each time. */
 void remote_wait_a_moment(pthread_cond_t *cond, pthread_mutex_t *lock);
+/* Notes what an answer to a request that began then tells of its server. */
+void remote_note(struct host *host, int64_t begin_ms,
+		 const struct response *r);
 /* Asks until there is an answer, or none is to be expected. */
 void remote_ask(struct remote *remote, const struct request *request,
 		struct response *r);

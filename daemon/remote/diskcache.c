@@ -28,6 +28,7 @@ struct job {
 	struct job *next;
 	struct disk_id id;	/* of a note: the address's digest */
 	bool is_note;
+	struct bloscfs *fs;	/* whose memory counts it; or NULL */
 	uint64_t off, len;
 	char bytes[];
 };
@@ -35,6 +36,7 @@ struct job {
 struct diskcache {
 	struct diskfolder folder;	/* of the thread, but for its fd */
 	const char *path;
+	struct bloscfs *fs;		/* whose memory it is; or NULL */
 
 	pthread_mutex_t lock;		/* guards what follows */
 	pthread_cond_t come;
@@ -74,6 +76,12 @@ int diskcache_open(const char *path, uint64_t limit,
 	return 0;
 }
 
+void diskcache_set_library(struct diskcache *c, struct bloscfs *fs)
+{
+	if (c)
+		c->fs = fs;
+}
+
 void diskcache_close(struct diskcache *c)
 {
 	if (!c)
@@ -83,6 +91,32 @@ void diskcache_close(struct diskcache *c)
 	pthread_cond_destroy(&c->come);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
+}
+
+/* ---- jobs ------------------------------------------------------------- */
+
+/* Of so many bytes, which count as memory of the library where there is one
+ * by now; NULL where that or memory itself is wanting. */
+static struct job *make_job(const struct diskcache *c, uint64_t len)
+{
+	struct bloscfs *fs = c->fs;
+	struct job *job;
+
+	if (fs && !bloscfs_charge(fs, len))
+		return NULL;
+	job = malloc(sizeof(*job) + len);
+	if (job)
+		*job = (struct job){ .fs = fs, .len = len };
+	else if (fs)
+		bloscfs_give_back(fs, len);
+	return job;
+}
+
+static void free_job(struct job *job)
+{
+	if (job->fs)
+		bloscfs_give_back(job->fs, job->len);
+	free(job);
 }
 
 /* ---- faults ----------------------------------------------------------- */
@@ -261,7 +295,7 @@ static void do_job(struct diskcache *c, struct job *job)
 	c->counts.n_evicted = c->folder.n_evicted;
 	c->counts.n_dropped += status != 0;
 	c->queued -= job->len;
-	free(job);
+	free_job(job);
 }
 
 static void *work(void *arg)
@@ -323,6 +357,13 @@ void diskcache_rest(struct diskcache *c)
 	c->running = c->ending = false;
 }
 
+static void count_dropped(struct diskcache *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->counts.n_dropped++;
+	pthread_mutex_unlock(&c->lock);
+}
+
 /* Owns the job. */
 static void put_in(struct diskcache *c, struct job *job)
 {
@@ -342,7 +383,7 @@ static void put_in(struct diskcache *c, struct job *job)
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (!taken)
-		free(job);
+		free_job(job);
 }
 
 /* ---- for all threads -------------------------------------------------- */
@@ -367,16 +408,16 @@ bool diskcache_recall(struct diskcache *c, const char *url,
 void diskcache_note(struct diskcache *c, const char *url,
 		    const struct object_facts *facts)
 {
-	struct job *job = c ? malloc(sizeof(*job) + DISKNOTE_LEN) : NULL;
+	struct job *job = c ? make_job(c, DISKNOTE_LEN) : NULL;
 
 	if (!job)
 		return;
-	*job = (struct job){ .is_note = true, .len = DISKNOTE_LEN };
+	job->is_note = true;
 	if (disknote_address(url, job->id.name) &&
 	    disknote_write(job->id.name, facts, (uint8_t *)job->bytes))
 		put_in(c, job);
 	else
-		free(job);
+		free_job(job);
 }
 
 void diskcache_name(struct diskcache *c, const char *url,
@@ -492,10 +533,13 @@ void diskcache_keep(const struct disk_object *o, uint64_t off, uint64_t len,
 
 	if (!o->cache || !is_whole(o, off, len))
 		return;
-	job = malloc(sizeof(*job) + len);
-	if (!job)
+	job = make_job(o->cache, len);
+	if (!job) {
+		count_dropped(o->cache);
 		return;
-	*job = (struct job){ .id = o->id, .off = off, .len = len };
+	}
+	job->id = o->id;
+	job->off = off;
 	memcpy(job->bytes, bytes, len);
 	put_in(o->cache, job);
 }

@@ -39,6 +39,9 @@ struct disk_object {
 int diskcache_open(const char *path, uint64_t limit,
 		   struct diskcache **ret_cache, char *error,
 		   size_t error_cap);
+/* What is queued counts against the max_memory of fs, which outlives the
+ * cache; where it would be in the way, it is not kept. Before anything is. */
+void diskcache_set_library(struct diskcache *cache, struct bloscfs *fs);
 /* Writes what is left, for some seconds at most. */
 void diskcache_close(struct diskcache *cache);
 /* Ends the thread until the next piece, as above: before a fork. */

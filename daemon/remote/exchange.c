@@ -108,6 +108,19 @@ static void keep_text(struct exchange *x, const char *bytes, size_t len)
 	       len < left ? len : left);
 }
 
+/* Of an answer that is as long as it says. */
+static void tell_progress(const struct exchange *x)
+{
+	const struct request *q = x->request;
+	curl_off_t len = -1;
+
+	if (q->progress && x->status == 206 &&
+	    !curl_easy_getinfo(x->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+			       &len) &&
+	    len >= 0 && (uint64_t)len == x->response->len)
+		q->progress(q->progress_arg, x->response, x->skipped);
+}
+
 static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 {
 	struct exchange *x = arg;
@@ -118,6 +131,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 		if (!is_as_asked(x))
 			return CURL_WRITEFUNC_ERROR;
 		x->checked = true;
+		tell_progress(x);
 	}
 	if (x->status != 206 && !(x->request->whole && x->status == 200)) {
 		keep_text(x, bytes, len);
@@ -132,6 +146,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 	}
 	memcpy((char *)x->request->buf + x->skipped, bytes, len);
 	x->skipped += len;
+	tell_progress(x);
 	return len;
 }
 
@@ -280,12 +295,17 @@ static bool set_limits(struct exchange *x,
 	       !curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, (long)whole);
 }
 
+static bool is_secure(const struct request *q)
+{
+	return strncasecmp(q->url, "https:", 6) == 0;
+}
+
 /* Which protocols, and whom it may be sent on to: never from a secure one to
  * one that is not, and no signed request anywhere. */
 static bool set_ways(struct exchange *x,
 		     const struct transport_options *options)
 {
-	bool secure = strncasecmp(x->request->url, "https:", 6) == 0;
+	bool secure = is_secure(x->request);
 
 	return !curl_easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR,
 				 "http,https") &&
@@ -323,6 +343,11 @@ static bool set_request(struct exchange *x)
 				 q->whole ? NULL : range) &&
 	       !curl_easy_setopt(x->easy, CURLOPT_PRIVATE, x->owner) &&
 	       !curl_easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L) &&
+#if LIBCURL_VERSION_NUM >= 0x075700
+	       /* Else giving one up waits for its name server, and all others
+		* with it. */
+	       !curl_easy_setopt(x->easy, CURLOPT_QUICK_EXIT, 1L) &&
+#endif
 	       /* A key may hold "..", which leads nowhere in a store. */
 	       !curl_easy_setopt(x->easy, CURLOPT_PATH_AS_IS, 1L) &&
 	       !curl_easy_setopt(x->easy, CURLOPT_BUFFERSIZE, 262144L) &&
@@ -331,7 +356,9 @@ static bool set_request(struct exchange *x)
 	       !curl_easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->error) &&
 	       !curl_easy_setopt(x->easy, CURLOPT_HTTP_VERSION,
 				 (long)CURL_HTTP_VERSION_2TLS) &&
-	       !curl_easy_setopt(x->easy, CURLOPT_PIPEWAIT, 1L) &&
+	       /* Only a secure connection may turn out to be one for all. */
+	       !curl_easy_setopt(x->easy, CURLOPT_PIPEWAIT,
+				 is_secure(q) ? 1L : 0L) &&
 	       !curl_easy_setopt(x->easy, CURLOPT_HEADERFUNCTION,
 				 take_header) &&
 	       !curl_easy_setopt(x->easy, CURLOPT_HEADERDATA, x) &&

@@ -95,6 +95,8 @@ void judge_status(struct response *r, const struct judged *j)
 		r->outcome = REMOTE_SAME;
 		return;
 	}
+	if (j->status == 429 || j->status == 503)
+		r->slow_down = j->status;
 	find_code(j->text, code, sizeof(code));
 	snprintf(r->why, sizeof(r->why), "the server says %ld%s%s", j->status,
 		 *code ? ", " : "", code);

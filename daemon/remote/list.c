@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_KEYS 1000		/* of one page: more S3 does not send */
+#define FEW_KEYS 200
+#define SMALL_LISTING (1 << 20)	/* these, of 1,024 bytes, each as %XX */
 #define MOST_FOLDERS 64
 #define FEW_FOLDERS 4		/* where memory is wanted */
 #define MOST_ENTRIES 4000000	/* of one folder */
@@ -79,37 +82,42 @@ int list_address(struct shelf *shelf, const char *path, struct url *ret_url)
 /* The address of one page. Parameters are sorted and coded, as signatures
  * want it. */
 static char *page_address(const struct shelf *shelf, const char *prefix,
-			  const char *token)
+			  const char *token, unsigned most)
 {
 	char *coded = url_encode(prefix, true), *address = NULL;
 	char *at = token ? url_encode(token, true) : NULL;
 
 	if (coded && (at || !token) &&
 	    asprintf(&address, "%s/?%s%s%sdelimiter=%%2F&encoding-type=url&"
-		     "list-type=2&max-keys=1000&prefix=%s", shelf->url.http,
+		     "list-type=2&max-keys=%u&prefix=%s", shelf->url.http,
 		     at ? "continuation-token=" : "", at ? at : "",
-		     at ? "&" : "", coded) < 0)
+		     at ? "&" : "", most, coded) < 0)
 		address = NULL;
 	free(coded);
 	free(at);
 	return address;
 }
 
-/* Asks for a page: what is right below folder among what begins with
- * prefix. */
+/* Asks for a page: what is right below folder among what begins with prefix.
+ * Where its memory would be in the way, for a small one, whose memory counts
+ * where it may: names are needed all the same. */
 static int ask_page(struct shelf *shelf, const char *folder,
 		    const char *prefix, const char *token,
 		    struct page *ret_page, char *why)
 {
-	char *address = page_address(shelf, prefix, token);
-	char *xml = malloc(LISTING_CAP);
+	bool wide = remote_charge(&shelf->remote, LISTING_CAP);
+	bool small = !wide && remote_charge(&shelf->remote, SMALL_LISTING);
+	size_t cap = wide ? LISTING_CAP : SMALL_LISTING;
+	char *address = page_address(shelf, prefix, token,
+				     wide ? MOST_KEYS : FEW_KEYS);
+	char *xml = malloc(cap);
 	struct response r;
 	int status = -ENOMEM;
 
 	if (address && xml) {
 		remote_ask(&shelf->remote, &(struct request){
 			.url = address, .s3 = true, .whole = true,
-			.signer = shelf->remote.signer, .len = LISTING_CAP,
+			.signer = shelf->remote.signer, .len = cap,
 			.buf = xml }, &r);
 		status = remote_errno(&r, false);
 		strcpy(why, r.why);
@@ -124,6 +132,8 @@ static int ask_page(struct shelf *shelf, const char *folder,
 	}
 	free(address);
 	free(xml);
+	if (wide || small)
+		remote_give_back(&shelf->remote, cap);
 	return status;
 }
 
@@ -383,7 +393,7 @@ static int wait_for_page(struct shelf *shelf)
 {
 	bool stopped;
 
-	if (!remote_may_wait(&shelf->remote))
+	if (!remote_may_wait(&shelf->remote, shelf->url.http))
 		return -EINTR;
 	remote_wait_a_moment(&shelf->arrived, &shelf->lock);
 	pthread_mutex_unlock(&shelf->lock);

@@ -16,7 +16,6 @@
 #define END_LEN (32 << 10)	/* of head and tail, each */
 #define OPEN_TRIES 3
 #define FAR_MS 8		/* an answer that takes so long is dear */
-#define BYTES_A_MS 50000	/* that come meanwhile: of one connection */
 
 /* The tail, asked for while the head is. */
 struct tail {
@@ -64,7 +63,7 @@ static void ask_ends(struct object *o, char *head, struct response *r,
 	struct request end = want;
 	struct job *job = NULL;
 
-	if (!remote_may_wait(o->id.remote)) {
+	if (!remote_may_wait(o->id.remote, o->id.url)) {
 		*r = (struct response){ .outcome = REMOTE_STOPPED };
 		return;
 	}
@@ -98,7 +97,7 @@ static bool recall(struct object *o, struct object_facts *ret_facts,
 	struct diskcache *disk = o->id.remote->disk;
 	uint64_t size, n, from, lacking, got;
 
-	if (!disk || !remote_may_wait(o->id.remote) ||
+	if (!disk || !remote_may_wait(o->id.remote, o->id.url) ||
 	    !diskcache_recall(disk, o->id.url, ret_facts))
 		return false;
 	diskcache_name(disk, o->id.url, ret_facts, &o->disk);
@@ -187,7 +186,7 @@ static uint64_t wait_cost(const struct response *one,
 
 	if (other->outcome == REMOTE_OK && other->wait_ms < ms)
 		ms = other->wait_ms;
-	return ms < FAR_MS ? 0 : ms * BYTES_A_MS;
+	return ms < FAR_MS ? 0 : ms * REMOTE_BYTES_A_MS;
 }
 
 /* Takes what came; false where the two are of different objects. */
@@ -284,6 +283,8 @@ int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
 	if (o && o->id.url) {
 		o->id.remote = remote;
 		o->id.s3 = s3;
+		o->id.host = hosts_find(transport_hosts(remote->transport),
+					o->id.url);
 		o->has_tail = has_tail;
 		pieces_init(o);
 		status = open_ends(o, why);
@@ -342,15 +343,18 @@ int object_check(struct object *o, int64_t since_ms)
 			       (int64_t)o->id.remote->fresh_ms &&
 		       !atomic_load(&o->id.stale_ms))))
 		return 0;
-	if (!remote_may_wait(o->id.remote))
+	if (!remote_may_wait(o->id.remote, o->id.url))
 		return must ? -EINTR : 0;
 	/* One asks, and the others go on meanwhile. */
 	if (!atomic_compare_exchange_strong(&o->id.asking_ms, &asking, now) &&
 	    !must)
 		return 0;
+	if (!must && host_pause(o->id.host))
+		return 0;
 	request = object_request(&o->id, 0, 1, &byte);
 	transport_ask(o->id.remote->transport, &request, remote_stopped,
 		      o->id.remote, &r);
+	remote_note(o->id.host, now, &r);
 	if (!object_fits(&o->id, &r) && must)
 		return r.outcome == REMOTE_STOPPED ? -EINTR : -ESTALE;
 	return atomic_load(&o->id.stale_ms) ? -ESTALE : 0;

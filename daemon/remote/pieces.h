@@ -32,6 +32,15 @@ struct object {
 	uint64_t held;			/* bytes of those that were used */
 	unsigned n_loading;
 	struct stream streams[N_STREAMS];	/* the newest first */
+	unsigned n_jumps;		/* reads that waited, not in order: */
+	int64_t jumped_ms;		/* one after another, the last then */
+	bool ending;			/* nothing more is asked for */
+	bool whole;			/* all of it is fetched and kept */
+	struct wave {			/* ... and how far that is */
+		uint64_t to;		/* all before it was asked for */
+		uint64_t len;		/* of the last one */
+		int64_t since_ms, came_ms;	/* it was asked for; and came */
+	} wave;
 };
 
 /* id and disk must not change any more once something is kept or read. */

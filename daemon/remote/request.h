@@ -21,6 +21,7 @@ struct transport_options {
 };
 
 struct signer;
+struct response;
 
 struct request {
 	const char *url;
@@ -36,6 +37,13 @@ struct request {
 	const char *unless_tag;	/* only where this is not the ETag; or NULL */
 	int64_t unless_date;	/* only where modified since; 0: any */
 	void *buf;		/* takes len */
+	/* Told by the transport's thread as bytes of a range come: 0 when the
+	 * answer's headers hold and nothing is in buf yet, then how many are.
+	 * An answer that fails after all, or is asked for again, begins at 0
+	 * anew. Or NULL. */
+	void (*progress)(void *arg, const struct response *response,
+			 uint64_t got);
+	void *progress_arg;
 };
 
 /* What became of it. */
@@ -58,7 +66,8 @@ struct response {
 	uint64_t total;		/* of the object; UINT64_MAX: not told */
 	char tag[REMOTE_TAG_CAP];	/* the ETag as sent, "" where none */
 	int64_t modified;	/* seconds since 1970; 0: not told */
-	uint64_t retry_ms;	/* the server asks for so long a pause */
+	long slow_down;		/* the server has too much to do: 429, 503 */
+	uint64_t retry_ms;	/* ... and asks for so long a pause */
 	uint64_t took_ms;
 	uint64_t wait_ms;	/* of these, from the request to the answer */
 	char why[REMOTE_WHY_CAP];	/* no secret, no address */

@@ -203,6 +203,7 @@ void shelf_set_library(struct shelf *shelf, struct bloscfs *fs)
 	shelf->most_named = stats.memory_budget ? stats.memory_budget / 4 :
 						  UINT64_MAX;
 	shelf->remote.fs = fs;
+	diskcache_set_library(shelf->remote.disk, fs);
 	bloscfs_on_want(fs, give_back, shelf);
 }
 

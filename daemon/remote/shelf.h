@@ -25,7 +25,7 @@ struct shelf_options {
 	const char *disk_cache;	/* a folder; NULL: there is none */
 	uint64_t disk_cache_size;
 	/* As in struct remote. */
-	bool (*may_wait)(void);
+	bool (*may_wait)(uint64_t server);
 	bool (*stopped)(void);
 };
 

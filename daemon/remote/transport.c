@@ -22,11 +22,13 @@
 #define POLL_MS 1000
 #define BUSY_POLL_MS 200	/* while an answer may fall silent */
 #define HURRY_MS 1000
+#define HANGS_MS 100		/* of a server that was as silent */
 
 struct job {
 	struct exchange exchange;
 	struct request request;
 	struct job *next, *prev;
+	struct host *host;
 	bool done, cancelled;
 	pthread_cond_t over;		/* of one that is waited for */
 	void (*tell)(void *arg);	/* of another: whom to tell */
@@ -39,9 +41,11 @@ struct transport {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	bool running, ending, hurry;
-	struct job *fresh;		/* not seen by the thread yet */
+	struct job *fresh, *freshest;	/* not seen by the thread yet: the
+					 * first and the last that came */
 	struct job *active;		/* in the multi handle */
 	struct transport_counts counts;
+	struct hosts hosts;
 };
 
 static int64_t now_ms(void)
@@ -59,6 +63,18 @@ static void put_in(struct job **list, struct job *job)
 	if (*list)
 		(*list)->prev = job;
 	*list = job;
+}
+
+/* In the order of coming: what is asked for first is needed first. */
+static void append(struct transport *t, struct job *job)
+{
+	job->next = NULL;
+	job->prev = t->fresh ? t->freshest : NULL;
+	if (job->prev)
+		job->prev->next = job;
+	else
+		t->fresh = job;
+	t->freshest = job;
 }
 
 static void take_out(struct job **list, struct job *job)
@@ -84,6 +100,9 @@ static void finish(struct transport *t, struct job *job)
 	t->counts.n_requests++;
 	t->counts.n_failed += r->outcome != REMOTE_OK &&
 			       r->outcome != REMOTE_SAME;
+	t->counts.n_cancelled += r->outcome == REMOTE_STOPPED;
+	if (r->outcome == REMOTE_OK)
+		atomic_store(&job->host->hangs, false);
 	t->counts.bytes += r->len;
 	t->counts.took[power]++;
 	t->counts.took_ms += r->took_ms;
@@ -159,12 +178,17 @@ static void collect(struct transport *t)
 static struct job *silent_one(struct transport *t)
 {
 	struct job *job = t->active;
-	uint64_t silence = t->options.silence_ms;
+	uint64_t silence;
 
-	if (t->hurry && silence > HURRY_MS)
-		silence = HURRY_MS;
-	while (job && !exchange_is_silent(&job->exchange, silence, t->hurry))
-		job = job->next;
+	for (; job; job = job->next) {
+		silence = t->options.silence_ms;
+		if (t->hurry && silence > HURRY_MS)
+			silence = HURRY_MS;
+		if (t->hurry && atomic_load(&job->host->hangs))
+			silence = HANGS_MS;
+		if (exchange_is_silent(&job->exchange, silence, t->hurry))
+			break;
+	}
 	return job;
 }
 
@@ -176,6 +200,8 @@ static void drop_silent(struct transport *t)
 	while ((job = silent_one(t))) {
 		curl_multi_remove_handle(t->multi, job->exchange.easy);
 		exchange_end(&job->exchange, CURLE_OPERATION_TIMEDOUT, false);
+		if (t->hurry)
+			atomic_store(&job->host->hangs, true);
 		finish(t, job);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -315,12 +341,13 @@ struct job *transport_start(struct transport *t,
 	job->exchange.response = response;
 	job->exchange.owner = job;
 	job->exchange.begin_ms = now_ms();
+	job->host = hosts_find(&t->hosts, request->url);
 	job->tell = over;
 	job->arg = arg;
 	pthread_mutex_lock(&t->lock);
 	started = start(t);
 	if (started) {
-		put_in(&t->fresh, job);
+		append(t, job);
 		curl_multi_wakeup(t->multi);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -355,11 +382,12 @@ void transport_ask(struct transport *t, const struct request *request,
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&job.over, &attr);
 	pthread_condattr_destroy(&attr);
+	job.host = hosts_find(&t->hosts, request->url);
 	job.exchange.owner = &job;
 	job.exchange.begin_ms = begin;
 	pthread_mutex_lock(&t->lock);
 	if (start(t)) {
-		put_in(&t->fresh, &job);
+		append(t, &job);
 		curl_multi_wakeup(t->multi);
 		wait_for(t, &job, stopped, arg);
 	} else {
@@ -368,6 +396,11 @@ void transport_ask(struct transport *t, const struct request *request,
 	}
 	pthread_mutex_unlock(&t->lock);
 	pthread_cond_destroy(&job.over);
+}
+
+struct hosts *transport_hosts(struct transport *t)
+{
+	return &t->hosts;
 }
 
 void transport_hurry(struct transport *t)

@@ -9,6 +9,7 @@
 #ifndef BFS_DAEMON_REMOTE_TRANSPORT_H
 #define BFS_DAEMON_REMOTE_TRANSPORT_H
 
+#include "remote/hosts.h"
 #include "remote/request.h"
 
 #include <stdbool.h>
@@ -23,6 +24,7 @@ struct job;
 /* Counted since the start. */
 struct transport_counts {
 	uint64_t n_requests, n_failed, bytes;
+	uint64_t n_cancelled;	/* nobody waited for them any more */
 	uint64_t took_ms;	/* all of them together */
 	uint64_t took[TRANSPORT_N_TOOK];	/* up to 2^i ms, or more */
 };
@@ -51,7 +53,10 @@ struct job *transport_start(struct transport *transport,
 			    void (*over)(void *arg), void *arg);
 /* Gives such a request up; over is called soon. Only before it was. */
 void transport_cancel(struct transport *transport, struct job *job);
-/* From here on no server is waited for longer than a second. */
+/* What is known of servers. */
+struct hosts *transport_hosts(struct transport *transport);
+/* From here on no server is waited for longer than a second, and one that was
+ * silent for so long only for a moment. */
 void transport_hurry(struct transport *transport);
 void transport_count(struct transport *transport,
 		     struct transport_counts *ret_counts);

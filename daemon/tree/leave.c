@@ -56,6 +56,15 @@ static uint64_t state_of(const struct stat *st)
 	return (state * UINT64_C(0x9e3779b97f4a7c15) + st->st_ino) | 1;
 }
 
+/* From what the folder's own names say and whether the one above is left. */
+static void settle_verdict(struct daemon *daemon, struct node *folder,
+			   struct verdict *verdict, bool above, uint64_t state)
+{
+	verdict->left = verdict->own || above;
+	verdict->ever = verdict->ever || verdict->left;
+	set_verdict(&daemon->tree, folder, verdict, state);
+}
+
 static int judge(struct daemon *daemon, struct node *folder, int dir_fd,
 		 struct verdict *ret_verdict)
 {
@@ -79,9 +88,7 @@ static int judge(struct daemon *daemon, struct node *folder, int dir_fd,
 				       &verdict.own);
 	if (status)
 		return status;
-	verdict.left = verdict.own || above.left;
-	verdict.ever = verdict.ever || verdict.left;
-	set_verdict(&daemon->tree, folder, &verdict, now);
+	settle_verdict(daemon, folder, &verdict, above.left, now);
 	*ret_verdict = verdict;
 	return 0;
 }
@@ -151,9 +158,7 @@ static int judge_far(struct daemon *daemon, struct node *folder,
 	}
 	if (status)
 		return status;
-	verdict.left = verdict.own || above.left;
-	verdict.ever = verdict.ever || verdict.left;
-	set_verdict(&daemon->tree, folder, &verdict, known);
+	settle_verdict(daemon, folder, &verdict, above.left, known);
 	*ret_verdict = verdict;
 	return 0;
 }

@@ -181,7 +181,7 @@ int look_open(struct daemon *daemon, const char *path,
 		    !looks_half_written(&opened))
 			break;
 		/* Threads that answer for names have no time for that. */
-		if (!call_may_wait() || call_is_void()) {
+		if (!call_may_wait(0) || call_is_void()) {
 			bloscfs_close(opened.file);
 			return -EINTR;
 		}

@@ -142,7 +142,7 @@ static void add_piece(struct bfs_pieces *pieces, uint8_t *p, size_t len)
 	pieces->n++;
 }
 
-/* Pins [pos, pos + len) of one chunk; false when it must be copied. */
+/* Whether [pos, pos + len) of one chunk can be pinned; else it is copied. */
 static bool fits_pins(const struct bfs_chunk *c, uint32_t pos, size_t len,
 		      const struct bfs_pieces *pieces)
 {
@@ -222,26 +222,10 @@ static enum bfs_err find_part(struct bfs_array *a, uint64_t off, size_t len,
 	return BFS_OK;
 }
 
-static enum bfs_err pin_joined(struct bfs_array *a, uint64_t off, uint8_t *buf,
-			       size_t len, struct bfs_pieces *pieces,
-			       struct bfs_diag *diag)
-{
-	while (len > 0) {
-		uint32_t pos;
-		uint64_t n;
-		size_t part;
-
-		BFS_TRY(find_part(a, off, len, &n, &pos, &part, diag));
-		BFS_TRY(pin_chunk(a, n, pos, buf, part, pieces, diag));
-		off += part;
-		buf += part;
-		len -= part;
-	}
-	return BFS_OK;
-}
-
-static enum bfs_err copy_joined(struct bfs_array *a, uint64_t off,
-				uint8_t *dst, size_t len,
+/* With pieces: as pins of blocks, where they fit; else into buf. */
+static enum bfs_err take_joined(struct bfs_array *a, uint64_t off,
+				uint8_t *buf, size_t len,
+				struct bfs_pieces *pieces,
 				struct bfs_diag *diag)
 {
 	while (len > 0) {
@@ -250,9 +234,10 @@ static enum bfs_err copy_joined(struct bfs_array *a, uint64_t off,
 		size_t part;
 
 		BFS_TRY(find_part(a, off, len, &n, &pos, &part, diag));
-		BFS_TRY(bfs_array_copy(a, n, pos, dst, part, diag));
+		BFS_TRY(pieces ? pin_chunk(a, n, pos, buf, part, pieces, diag) :
+				 bfs_array_copy(a, n, pos, buf, part, diag));
 		off += part;
-		dst += part;
+		buf += part;
 		len -= part;
 	}
 	return BFS_OK;
@@ -299,9 +284,9 @@ static enum bfs_err read_range(struct bfs_array *a, const struct bfs_stream *s,
 	case BFS_STREAM_DATA:
 		if (a->has_nd)
 			return bfs_array_gather(a, off, buf, len, diag);
-		return copy_joined(a, off, buf, len, diag);
+		return take_joined(a, off, buf, len, NULL, diag);
 	case BFS_STREAM_JOINED:
-		return copy_joined(a, off, buf, len, diag);
+		return take_joined(a, off, buf, len, NULL, diag);
 	case BFS_STREAM_CHUNK:
 		return bfs_array_copy(a, s->index, (uint32_t)off, buf, len,
 				      diag);
@@ -361,10 +346,10 @@ static enum bfs_err pin_range(struct bfs_array *a, const struct bfs_stream *s,
 	switch (s->kind) {
 	case BFS_STREAM_DATA:
 		if (bfs_array_in_order(a))
-			return pin_joined(a, off, buf, len, pieces, diag);
+			return take_joined(a, off, buf, len, pieces, diag);
 		break;
 	case BFS_STREAM_JOINED:
-		return pin_joined(a, off, buf, len, pieces, diag);
+		return take_joined(a, off, buf, len, pieces, diag);
 	case BFS_STREAM_CHUNK:
 		return pin_chunk(a, s->index, (uint32_t)off, buf, len, pieces,
 				 diag);

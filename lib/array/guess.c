@@ -10,7 +10,7 @@
 
 /* So near to the header that it is read in one. */
 #define NEAR (UINT64_C(128) << 10)
-/* Of a guess; longer ones cost more than they spare. */
+/* The longest guess: a longer one costs more than the wait that it spares. */
 #define MOST (UINT64_C(1) << 20)
 
 bool bfs_array_in_order(const struct bfs_array *a)
@@ -33,7 +33,7 @@ static uint64_t stored_len(struct bfs_container *f, uint64_t n,
 	    bfs_container_span(f, n + 1, &next, NULL) == BFS_OK &&
 	    next.special == BFS_CHUNK_BLOCKS && next.off > span->off)
 		len = bfs_min(len, next.off - span->off);
-	/* Others lie between, or it is the last of a longer file. */
+	/* A longer range has more in it than this chunk, and tells nothing. */
 	return len <= (uint64_t)f->chunksize + NEAR ? len : 0;
 }
 

@@ -13,10 +13,13 @@
 /* Told at once; and the most blocks that one read looks at. */
 #define MAX_RANGES 256
 #define MAX_BLOCKS 4096
-/* A read that may well be the first of many, and what these get at once. */
+/* From which length on a first read is taken for the first of many, and how
+ * much of the beginning is asked for at once then. */
 #define LONG_READ (UINT64_C(64) << 10)
 #define BEGINNING (UINT64_C(512) << 10)
-/* In one read: with many chunks one wait more is little. */
+#define MOST_BEGINNING (UINT64_C(4) << 20)
+/* Guesses in one read: one of many chunks waits often anyhow, so a wait more is
+ * little. */
 #define MAX_GUESSES 8
 
 /* A range being told. */
@@ -217,8 +220,8 @@ static bool is_worth_it(const struct bfs_array *a, const struct bfs_stream *s)
 		s->kind == BFS_STREAM_CHUNK || s->kind == BFS_STREAM_TILE);
 }
 
-/* Who begins at the beginning with a long read is likely to go on, and is told
- * from others too late where each wait is dear. */
+/* A long read at the beginning is likely the first of many. Where each wait is
+ * dear, more is asked for at once than to see first that others follow. */
 static void add_beginning(struct telling *t, const struct bfs_stream *s,
 			  uint64_t len)
 {
@@ -231,8 +234,12 @@ static void add_beginning(struct telling *t, const struct bfs_stream *s,
 	    span.special != BFS_CHUNK_BLOCKS ||
 	    span.off >= bfs_source_len(t->source))
 		return;
-	add_range(t, span.off, bfs_min(BEGINNING, bfs_source_len(t->source) -
-						  span.off));
+	/* No more than that, as it is in vain when no other read follows. */
+	add_range(t, span.off,
+		  bfs_min(bfs_max(BEGINNING,
+				  bfs_min(2 * t->source->wait_cost,
+					  MOST_BEGINNING)),
+			  bfs_source_len(t->source) - span.off));
 }
 
 void bfs_array_tell_now(struct bfs_array *a, const struct bfs_stream *s,

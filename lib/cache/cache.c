@@ -78,7 +78,7 @@ static void unlock(struct bfs_cache *cache)
 
 /* Waiting for one slot. */
 
-/* Until it is filled, or this thread's call is stopped. */
+/* Waits until it is filled, or this thread's call is stopped. */
 static uint32_t wait_filled(struct bfs_slot *slot)
 {
 	const struct timespec look = { .tv_nsec = LOOK_NS };

@@ -79,7 +79,8 @@ bool bfs_cache_has(struct bfs_cache *cache, const struct bfs_cache_key *key);
 
 /* The claimed block is ready; the claim becomes a pin. */
 void bfs_cache_commit(struct bfs_cache *cache, struct bfs_cache_pin *pin);
-/* The claimed block cannot be made; waiters get err and diag. */
+/* The claimed block cannot be made; those that wait get err and diag, or claim
+ * the block themselves where err says nothing about it (bfs_cache_get). */
 void bfs_cache_abandon(struct bfs_cache *cache, struct bfs_cache_pin *pin,
 		       enum bfs_err err, const struct bfs_diag *diag);
 /* Gives a pin back. `consumed`: a sequential reader has had all of it, so it

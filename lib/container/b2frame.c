@@ -9,6 +9,7 @@
 #include "container/b2frame.h"
 
 #include "base/bytes.h"
+#include "container/b2parts.h"
 #include "container/embed.h"
 #include "container/indexed.h"
 #include "container/metajson.h"
@@ -284,16 +285,12 @@ static enum bfs_err open_sections(struct bfs_container *f, struct header *h,
 	check_length(f, h);
 	/* The metalayer of an array may be among those that cannot be read. */
 	err = open_metas(f, h, &why);
-	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_container_doubt(f, &why);
-	BFS_TRY(bfs_container_settle(f, err, &why, diag));
+	BFS_TRY(bfs_container_settle_doubt(f, err, &why, diag));
 	err = open_trailer(f, h, &why);
 	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	err = open_index(f, h, &why);
 	f->nbytes_known = err == BFS_OK;
-	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_container_doubt(f, &why);
-	BFS_TRY(bfs_container_settle(f, err, &why, diag));
+	BFS_TRY(bfs_container_settle_doubt(f, err, &why, diag));
 	BFS_TRY(bfs_metatable_array(f, diag));
 	if (f->array.present)
 		f->format = "b2nd";
@@ -321,12 +318,7 @@ enum bfs_err bfs_b2frame_open(struct bfs_container *f, bool sparse,
 		err = check_fields(f, &h, &why);
 	}
 	if (err != BFS_OK) {
-		/* Nothing in the header can be believed. */
-		f->nbytes = 0;
-		f->claim = 0;
-		f->chunksize = -1;
-		f->typesize = (uint32_t)bfs_max(1, f->typesize);
-		bfs_container_blame(f, &why);
+		bfs_container_disbelieve(f, &why);
 		return BFS_OK;
 	}
 	return open_sections(f, &h, diag);
@@ -348,4 +340,5 @@ const struct bfs_format bfs_container_b2frame = {
 	.is_short = bfs_b2frame_is_short,
 	.open = open_contiguous,
 	.span = bfs_index_span,
+	.examine = bfs_b2parts_examine,
 };

@@ -163,13 +163,7 @@ static enum bfs_err check_left(struct bfs_container *f, uint64_t last,
 		return BFS_OK;
 	BFS_TRY(bfs_container_peek(f, &at, &h, diag));
 	err = bfs_chainend_check(f->source, last, &h, &why);
-	if (bfs_err_passes(err)) {
-		if (diag)
-			*diag = why;
-		return err;
-	}
-	if (err != BFS_OK)
-		bfs_container_doubt(f, &why);
+	BFS_TRY(bfs_container_settle_doubt(f, err, &why, diag));
 	bfs_fail(&why, BFS_ERR_CORRUPT, end,
 		 "%" PRIu64 " bytes are left over behind the chunk",
 		 len - end);

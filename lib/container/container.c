@@ -113,6 +113,16 @@ void bfs_container_doubt(struct bfs_container *container,
 	bfs_container_blame(container, why);
 }
 
+void bfs_container_disbelieve(struct bfs_container *container,
+			      const struct bfs_diag *why)
+{
+	container->nbytes = 0;
+	container->claim = 0;
+	container->chunksize = -1;
+	container->typesize = (uint32_t)bfs_max(1, container->typesize);
+	bfs_container_blame(container, why);
+}
+
 enum bfs_err bfs_container_settle(struct bfs_container *container,
 				  enum bfs_err err, const struct bfs_diag *why,
 				  struct bfs_diag *diag)
@@ -126,6 +136,16 @@ enum bfs_err bfs_container_settle(struct bfs_container *container,
 	if (diag)
 		*diag = *why;
 	return err;
+}
+
+enum bfs_err bfs_container_settle_doubt(struct bfs_container *container,
+					enum bfs_err err,
+					const struct bfs_diag *why,
+					struct bfs_diag *diag)
+{
+	if (err != BFS_OK && !bfs_err_passes(err))
+		bfs_container_doubt(container, why);
+	return bfs_container_settle(container, err, why, diag);
 }
 
 enum bfs_err bfs_container_no_chunk(const struct bfs_container *container,

@@ -83,6 +83,8 @@ struct bfs_container {
 					 * borrowed */
 	struct bfs_index *index;	/* chunk offsets, or NULL */
 	uint64_t data_off, data_len;	/* where stored chunks may lie */
+	uint32_t chunk_tail;		/* bytes that belong to a stored chunk
+					 * behind it: its checksum */
 
 	/* Guards all below, which is found once, when first needed. */
 	pthread_mutex_t sizes_lock;
@@ -157,12 +159,24 @@ void bfs_container_blame(struct bfs_container *container,
 void bfs_container_doubt(struct bfs_container *container,
 			 const struct bfs_diag *why);
 
+/* Blames a header of which nothing can be believed: the sizes that were read
+ * from it are unknown again. */
+void bfs_container_disbelieve(struct bfs_container *container,
+			      const struct bfs_diag *why);
+
 /* What became of opening one section: an error of the moment is the caller's
  * failure (copied to diag), whatever else is wrong is blamed on the
  * container. */
 enum bfs_err bfs_container_settle(struct bfs_container *container,
 				  enum bfs_err err, const struct bfs_diag *why,
 				  struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The same of a section that the joined bytes hang on: what is wrong with it
+ * puts them in doubt. */
+enum bfs_err bfs_container_settle_doubt(struct bfs_container *container,
+					enum bfs_err err,
+					const struct bfs_diag *why,
+					struct bfs_diag *diag) BFS_MUST_CHECK;
 
 enum bfs_err bfs_container_span(struct bfs_container *container, uint64_t n,
 				struct bfs_span *ret_span,

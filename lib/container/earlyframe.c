@@ -228,14 +228,10 @@ static enum bfs_err open_sections(struct bfs_container *f,
 		bfs_container_blame(f, &why);
 	}
 	err = open_metas(f, g, &why);
-	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_container_doubt(f, &why);
-	BFS_TRY(bfs_container_settle(f, err, &why, diag));
+	BFS_TRY(bfs_container_settle_doubt(f, err, &why, diag));
 	err = open_index(f, &end, &why);
 	f->nbytes_known = err == BFS_OK;
-	if (err != BFS_OK && !bfs_err_passes(err))
-		bfs_container_doubt(f, &why);
-	BFS_TRY(bfs_container_settle(f, err, &why, diag));
+	BFS_TRY(bfs_container_settle_doubt(f, err, &why, diag));
 	if (err == BFS_OK) {
 		if (g->trailer_always)
 			find_trailer(f, frame_len, &end);
@@ -267,11 +263,7 @@ static enum bfs_err open_frame(struct bfs_container *f, const char *name,
 	else
 		err = read_fields(f, head, g, &frame_len, &why);
 	if (err != BFS_OK) {
-		f->nbytes = 0;
-		f->claim = 0;
-		f->chunksize = -1;
-		f->typesize = (uint32_t)bfs_max(1, f->typesize);
-		bfs_container_blame(f, &why);
+		bfs_container_disbelieve(f, &why);
 		return BFS_OK;
 	}
 	f->env.old_bitshuffle = g->first != 0x9d;

@@ -116,10 +116,6 @@ enum bfs_err bfs_embed_open(struct bfs_container *f, struct bfs_diag *diag)
 	if (!m)
 		return bfs_nametree_build(NULL, 0, &f->tree, diag);
 	err = open_map(f, m, &why);
-	if (err == BFS_OK)
-		return BFS_OK;
-	if (err == BFS_ERR_NOMEM)
-		return bfs_fail(diag, err, 0, "no memory");
-	bfs_container_blame(f, &why);
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	return f->tree ? BFS_OK : bfs_nametree_build(NULL, 0, &f->tree, diag);
 }

@@ -22,6 +22,7 @@
 #define BFS_CONTAINER_MIN 4	/* shorter files are no container */
 
 struct bfs_container;
+struct bfs_examiner;
 
 /* Files of a container that is a directory: all in a folder of it whose names
  * end so. */
@@ -69,6 +70,11 @@ struct bfs_format {
 	enum bfs_err (*verify)(struct bfs_container *container, uint64_t n,
 			       const struct bfs_span *span,
 			       struct bfs_diag *diag);
+	/* What is wrong with parts that are neither chunks nor members
+	 * (examine.h); or NULL. */
+	enum bfs_err (*examine)(struct bfs_container *container,
+				const struct bfs_examiner *examiner,
+				struct bfs_diag *diag);
 	/* bfs_source_rest of files beside the container's own source; or
 	 * NULL. */
 	void (*rest)(struct bfs_container *container);

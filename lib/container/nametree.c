@@ -362,6 +362,13 @@ void bfs_nametree_free(struct bfs_nametree *tree)
 	bfs_free(tree);
 }
 
+int bfs_name_compare(const char *have, const char *name, size_t len)
+{
+	int c = strncmp(have, name, len);
+
+	return c == 0 && have[len] ? 1 : c;
+}
+
 bool bfs_nametree_find(const struct bfs_nametree *tree, uint32_t dir,
 		       const char *name, size_t len, uint32_t *ret_node)
 {
@@ -370,11 +377,8 @@ bool bfs_nametree_find(const struct bfs_nametree *tree, uint32_t dir,
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		const char *have = tree->nodes[mid].name;
-		int c = strncmp(have, name, len);
+		int c = bfs_name_compare(tree->nodes[mid].name, name, len);
 
-		if (c == 0 && have[len])
-			c = 1;
 		if (c == 0) {
 			*ret_node = mid;
 			return true;

@@ -44,6 +44,9 @@ enum bfs_err bfs_nametree_build(const struct bfs_path *paths, size_t n,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_nametree_free(struct bfs_nametree *tree);	/* NULL is fine */
 
+/* Orders a name before, as or after one of len bytes, as strcmp does. */
+int bfs_name_compare(const char *have, const char *name, size_t len);
+
 /* The child of dir with this name; false when there is none. */
 bool bfs_nametree_find(const struct bfs_nametree *tree, uint32_t dir,
 		       const char *name, size_t len, uint32_t *ret_node);

@@ -96,29 +96,56 @@ const struct bfs_format *bfs_container_probe_dir(int dirfd)
 	return row;
 }
 
-static struct bfs_container *new_container(const struct bfs_format *ops,
-					   struct bfs_cache *cache)
+/* Of the row that was found, or NULL: none was, or the error of the moment met
+ * since the mark hides it. */
+static enum bfs_err new_container(const struct bfs_format *ops, uint64_t mark,
+				  struct bfs_cache *cache,
+				  struct bfs_container **ret_container,
+				  struct bfs_diag *diag)
 {
-	struct bfs_container *container = bfs_zalloc(1, sizeof(*container));
+	struct bfs_container *container;
 
+	if (!ops)
+		return bfs_moment_settle(mark, bfs_fail(
+				diag, BFS_ERR_NOT_FORMAT, 0,
+				"not a Blosc container"), diag);
+	container = bfs_zalloc(1, sizeof(*container));
 	if (!container)
-		return NULL;
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a container");
 	pthread_mutex_init(&container->sizes_lock, NULL);
 	container->ops = ops;
 	container->cache = cache;
 	container->format = ops->name;
 	container->typesize = 1;
-	return container;
+	*ret_container = container;
+	return BFS_OK;
 }
 
 /* Fails if the source changed meanwhile: what was read may then be half of the
  * old file and half of the new one. */
-static enum bfs_err open_row(struct bfs_container *container, const char *name,
+static enum bfs_err read_row(struct bfs_container *container, const char *name,
 			     struct bfs_diag *diag)
 {
 	BFS_TRY(container->ops->open(container, name, diag));
 	BFS_TRY(bfs_kind_find(container, diag));
 	return bfs_source_check(container->source, diag);
+}
+
+/* Takes the container, which is closed where it cannot be opened. */
+static enum bfs_err open_row(struct bfs_container *container, const char *name,
+			     uint64_t mark,
+			     struct bfs_container **ret_container,
+			     struct bfs_diag *diag)
+{
+	enum bfs_err err = bfs_moment_settle(
+			mark, read_row(container, name, diag), diag);
+
+	if (err == BFS_OK)
+		*ret_container = container;
+	else
+		bfs_container_close(container);
+	return err;
 }
 
 /* row NULL: probes itself. */
@@ -130,27 +157,13 @@ static enum bfs_err open_dir(struct bfs_dir *dir, const struct bfs_format *row,
 {
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_container *container;
-	enum bfs_err err;
 
 	if (!row)
 		row = bfs_container_probe_in(dir);
-	if (!row)
-		return bfs_moment_settle(mark, bfs_fail(
-				diag, BFS_ERR_NOT_FORMAT, 0,
-				"not a Blosc container"), diag);
-	container = new_container(row, cache);
-	if (!container)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a container");
+	BFS_TRY(new_container(row, mark, cache, &container, diag));
 	container->guard = *guard;
 	container->dir = bfs_dir_ref(dir);
-	err = bfs_moment_settle(mark, open_row(container, NULL, diag), diag);
-	if (err != BFS_OK) {
-		bfs_container_close(container);
-		return err;
-	}
-	*ret_container = container;
-	return BFS_OK;
+	return open_row(container, NULL, mark, ret_container, diag);
 }
 
 enum bfs_err bfs_container_open_in(struct bfs_dir *dir,
@@ -186,28 +199,14 @@ static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 	uint64_t mark = bfs_moment_mark();
 	struct bfs_container *container;
 	uint8_t head[BFS_CONTAINER_PROBE];
-	enum bfs_err err;
 	size_t len;
 
 	if (!ops)
 		ops = find_row(sweep, name, head, &len);
-	if (!ops)
-		return bfs_moment_settle(mark, bfs_fail(
-				diag, BFS_ERR_NOT_FORMAT, 0,
-				"not a Blosc container"), diag);
-	container = new_container(ops, cache);
-	if (!container)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a container");
+	BFS_TRY(new_container(ops, mark, cache, &container, diag));
 	container->source = bfs_source_ref(sweep);
 	container->cbytes = bfs_source_len(sweep);
-	err = bfs_moment_settle(mark, open_row(container, name, diag), diag);
-	if (err != BFS_OK) {
-		bfs_container_close(container);
-		return err;
-	}
-	*ret_container = container;
-	return BFS_OK;
+	return open_row(container, name, mark, ret_container, diag);
 }
 
 enum bfs_err bfs_container_open(struct bfs_source *source, const char *name,

@@ -282,13 +282,7 @@ static enum bfs_err open_packed(struct bfs_container *f, const char *name,
 	err = sum_chunks(f, &why);
 	if (err == BFS_OK)
 		err = check_state(f, head, &why);
-	if (bfs_err_passes(err)) {
-		if (diag)
-			*diag = why;
-		return err;
-	}
-	if (err != BFS_OK)
-		bfs_container_doubt(f, &why);
+	BFS_TRY(bfs_container_settle_doubt(f, err, &why, diag));
 	return add_sides(f, head, diag);
 }
 

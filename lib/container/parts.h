@@ -60,6 +60,8 @@ struct bfs_member {
 	uint64_t off, len;
 	bool decoded;
 	_Atomic uint8_t looked;		/* for views: what was found there */
+	bool has_crc;			/* of the bytes as they lie */
+	uint32_t crc, local_crc;	/* the same, stored twice */
 	enum bfs_err err;		/* why it cannot be served */
 	struct bfs_diag why;
 };

@@ -7,6 +7,7 @@
  * directory is never listed to find data. See docs/formats/sparseframe.md.
  */
 #include "container/b2frame.h"
+#include "container/b2parts.h"
 #include "container/container.h"
 #include "container/index.h"
 #include "container/openfiles.h"
@@ -114,6 +115,7 @@ const struct bfs_format bfs_container_sparseframe = {
 	.open = open_dir,
 	.span = span,
 	.source = source,
+	.examine = bfs_b2parts_examine,
 	.rest = rest,
 	.close = close_dir,
 };

@@ -127,6 +127,7 @@ static enum bfs_err find_directory(struct bfs_container *f,
 struct entry {
 	const uint8_t *name;
 	unsigned name_len, flags, method;
+	uint32_t crc;
 	uint64_t stored, len, local;
 };
 
@@ -170,6 +171,7 @@ static enum bfs_err take_entry(struct bfs_cursor *c, struct entry *e,
 				"the central directory breaks off");
 	e->flags = bfs_le16(p + 8);
 	e->method = bfs_le16(p + 10);
+	e->crc = bfs_le32(p + 16);
 	e->stored = bfs_le32(p + 20);
 	e->len = bfs_le32(p + 24);
 	e->name_len = bfs_le16(p + 28);
@@ -215,6 +217,9 @@ static enum bfs_err check_local(struct bfs_container *f, const struct entry *e,
 	bfs_free(name);
 	BFS_TRY(err);
 	m->off = e->local + LOCAL_LEN + e->name_len + bfs_le16(p + 28);
+	m->crc = e->crc;
+	m->local_crc = e->flags & 8 ? e->crc : bfs_le32(p + 14);
+	m->has_crc = true;
 	if (!bfs_inside(m->off, e->stored, len))
 		return bfs_fail(diag, BFS_ERR_TRUNCATED, e->local,
 				"a member of %" PRIu64 " bytes ends beyond the "
@@ -365,11 +370,7 @@ static enum bfs_err open_store(struct bfs_container *f, const char *name,
 	f->chunksize = -1;
 	f->nbytes_known = true;
 	err = open_directory(f, &why);
-	if (err == BFS_OK)
-		return BFS_OK;
-	if (err == BFS_ERR_NOMEM)
-		return bfs_fail(diag, err, 0, "no memory");
-	bfs_container_blame(f, &why);
+	BFS_TRY(bfs_container_settle(f, err, &why, diag));
 	return f->tree ? BFS_OK : bfs_nametree_build(NULL, 0, &f->tree, diag);
 }
 

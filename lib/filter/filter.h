@@ -67,6 +67,23 @@ struct bfs_filter {
 	const int32_t *sample_shape;
 };
 
+/* The member `undo` of a filter that has a variant for every level of the
+ * architecture: undo_scalar, undo_sse2 ... of its file. */
+#if defined(BFS_X86)
+#define BFS_UNDO_BY_LEVEL                       \
+	{                                       \
+		[BFS_CPU_SCALAR] = undo_scalar, \
+		[BFS_CPU_SSE2] = undo_sse2,     \
+		[BFS_CPU_AVX2] = undo_avx2,     \
+		[BFS_CPU_AVX512] = undo_avx512, \
+	}
+#elif defined(BFS_ARM64)
+#define BFS_UNDO_BY_LEVEL \
+	{ [BFS_CPU_SCALAR] = undo_scalar, [BFS_CPU_NEON] = undo_neon }
+#else
+#define BFS_UNDO_BY_LEVEL { [BFS_CPU_SCALAR] = undo_scalar }
+#endif
+
 #define BFS_FILTER_ROW(stem) extern const struct bfs_filter bfs_filter_##stem;
 #include "filter/rows.def"
 #undef BFS_FILTER_ROW

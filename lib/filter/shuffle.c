@@ -147,17 +147,7 @@ const struct bfs_filter bfs_filter_shuffle = {
 	.name = "shuffle",
 	.id = 1,
 	.check = check,
-	.undo = {
-		[BFS_CPU_SCALAR] = undo_scalar,
-#ifdef BFS_X86
-		[BFS_CPU_SSE2] = undo_sse2,
-		[BFS_CPU_AVX2] = undo_avx2,
-		[BFS_CPU_AVX512] = undo_avx512,
-#endif
-#ifdef BFS_ARM64
-		[BFS_CPU_NEON] = undo_neon,
-#endif
-	},
+	.undo = BFS_UNDO_BY_LEVEL,
 	.undo_both = undo_both,
 	.sample = { sample_src, sample_want, sizeof(sample_src), 4, 0 },
 };

@@ -140,16 +140,15 @@ static enum bfs_err blocks_part(struct bfs_file *file,
 				uint64_t len, struct bfs_part *ret_part,
 				struct bfs_diag *diag)
 {
+	struct bfs_stream stream = { BFS_STREAM_CHUNK, 0 };
 	uint64_t block_off, block_len;
 
 	BFS_TRY(place_block(file, node, &block_off, &block_len, diag));
 	if (!bfs_inside(off, len, block_len))
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
 				"beyond the end of a block");
-	ret_part->stream = (struct bfs_stream){ BFS_STREAM_CHUNK,
-						node->index >> BLOCK_BITS };
-	ret_part->off = block_off + off;
-	ret_part->len = len;
+	stream.index = node->index >> BLOCK_BITS;
+	bfs_stream_part(&stream, block_off + off, len, ret_part);
 	return BFS_OK;
 }
 

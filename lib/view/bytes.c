@@ -41,8 +41,8 @@ static enum bfs_err next_part(struct bfs_file *file,
 
 	if (!row)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	*ret_part = (struct bfs_part){ .made = row->fill, .len = len };
-	if (row->fill)
+	*ret_part = (struct bfs_part){ .made = !row->part, .len = len };
+	if (!row->part)
 		return BFS_OK;
 	BFS_TRY(row->part(file, node, off, len, ret_part, diag));
 	if (!ret_part->len || ret_part->len > len)

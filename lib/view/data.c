@@ -56,6 +56,7 @@ static enum bfs_err data_part(struct bfs_file *file,
 
 const struct bfs_view bfs_view_data = {
 	.name = "data",
+	.groups = " imaging tables web ",
 	.on = true,
 	.roots = data_roots,
 	.keeps = data_keeps,

@@ -31,18 +31,31 @@ _Static_assert(BFS_ARRAY_LEN(bfs_views) == BFS_N_ROWS, "a number is a row");
 
 /* ---- which views are on ---------------------------------------------- */
 
-static bool find_view(const char *word, size_t len, uint32_t *ret_bit)
+/* Whether the word names the view, or a group that it is in. */
+static bool is_meant(const struct bfs_view *view, const char *word, size_t len)
 {
-	for (size_t i = 0; i < bfs_n_views; i++) {
-		const char *name = bfs_views[i]->name;
+	const char *at = view->groups;
 
-		if (!bfs_views[i]->always && strlen(name) == len &&
-		    memcmp(name, word, len) == 0) {
-			*ret_bit = UINT32_C(1) << i;
-			return true;
-		}
-	}
+	if (view->always)
+		return false;
+	if ((strlen(view->name) == len && !memcmp(view->name, word, len)) ||
+	    (len == 3 && !memcmp(word, "all", 3)))
+		return true;
+	while (at && (at = strchr(at, ' ')) && *++at)
+		if (strcspn(at, " ") == len && !memcmp(at, word, len))
+			return len > 0;
 	return false;
+}
+
+static bool find_views(const char *word, size_t len, uint32_t *ret_bits)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < bfs_n_views; i++)
+		if (is_meant(bfs_views[i], word, len))
+			bits |= UINT32_C(1) << i;
+	*ret_bits = bits;
+	return bits != 0;
 }
 
 /* Those that a list cannot leave out. */
@@ -78,14 +91,14 @@ enum bfs_err bfs_view_parse(const char *list, uint32_t *ret_views,
 	}
 	for (;;) {
 		size_t len = strcspn(at, ",");
-		uint32_t bit;
+		uint32_t bits;
 
-		if (!find_view(at, len, &bit))
+		if (!find_views(at, len, &bits))
 			return bfs_fail(diag, BFS_ERR_INVALID,
 					(uint64_t)(at - list),
 					"unknown view '%.*s'",
 					(int)bfs_min(len, 64), at);
-		views |= bit;
+		views |= bits;
 		at += len;
 		if (!*at)
 			break;

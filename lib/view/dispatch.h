@@ -13,8 +13,8 @@
 extern const struct bfs_view *const bfs_views[];
 extern const size_t bfs_n_views;
 
-/* "info,data" to a bit per row; NULL or "" gives the default. INVALID names
- * the unknown word. */
+/* "info,data" to a bit per row; a word may be a group of views, or "all". NULL
+ * or "" gives the default. INVALID names the unknown word. */
 enum bfs_err bfs_view_parse(const char *list, uint32_t *ret_views,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
 

@@ -294,6 +294,7 @@ static enum bfs_err info_part(struct bfs_file *file,
 
 const struct bfs_view bfs_view_info = {
 	.name = "info",
+	.groups = " imaging tables web ",
 	.on = true,
 	.in_stores = true,
 	.n_texts = 1,

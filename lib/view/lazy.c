@@ -70,12 +70,11 @@ static enum bfs_err lazy_part(struct bfs_file *file,
 			      uint64_t len, struct bfs_part *ret_part,
 			      struct bfs_diag *diag)
 {
+	struct bfs_stream stream = { BFS_STREAM_LAZY_CHUNK, node->index };
+
 	(void)file;
 	(void)diag;
-	ret_part->stream = (struct bfs_stream){ BFS_STREAM_LAZY_CHUNK,
-						node->index };
-	ret_part->off = off;
-	ret_part->len = len;
+	bfs_stream_part(&stream, off, len, ret_part);
 	return BFS_OK;
 }
 

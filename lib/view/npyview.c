@@ -104,6 +104,7 @@ static enum bfs_err npy_part(struct bfs_file *file,
 
 const struct bfs_view bfs_view_npyview = {
 	.name = "npy",
+	.groups = " tables ",
 	.on = true,
 	.n_texts = 1,
 	.roots = npy_roots,

@@ -19,6 +19,16 @@ enum bfs_err bfs_text_part(const char *text, size_t text_len, uint64_t off,
 			   uint64_t len, struct bfs_part *ret_part,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* The part of a file that is one stream, or as much of it. */
+static inline void bfs_stream_part(const struct bfs_stream *stream,
+				   uint64_t off, uint64_t len,
+				   struct bfs_part *ret_part)
+{
+	ret_part->stream = *stream;
+	ret_part->off = off;
+	ret_part->len = len;
+}
+
 /* The attributes of a file that is one stream; a length that cannot be known
  * is 0. */
 void bfs_stream_stat(struct bfs_file *file, const struct bfs_stream *stream,

@@ -98,11 +98,11 @@ static enum bfs_err raw_part(struct bfs_file *file,
 			     uint64_t len, struct bfs_part *ret_part,
 			     struct bfs_diag *diag)
 {
+	struct bfs_stream stream = find_stream(node);
+
 	(void)file;
 	(void)diag;
-	ret_part->stream = find_stream(node);
-	ret_part->off = off;
-	ret_part->len = len;
+	bfs_stream_part(&stream, off, len, ret_part);
 	return BFS_OK;
 }
 

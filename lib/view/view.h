@@ -72,6 +72,9 @@ struct bfs_root {
 
 struct bfs_view {
 	const char *name;	/* in views=LIST */
+	/* Words that stand for several views there, of which it is one: with a
+	 * space before and behind each. NULL: none but "all". */
+	const char *groups;
 	bool on;		/* shown by default */
 	bool always;		/* and not to be left out */
 	bool in_stores;		/* applies to stores of members too */
@@ -112,13 +115,15 @@ struct bfs_view {
 	 * which of the two it is; NULL: all of the file is data. */
 	uint64_t (*run)(struct bfs_file *file, const struct bfs_node *node,
 			uint64_t off, uint64_t len, bool *ret_hole);
-	/* Of a view whose files are made when they are read: exactly len
-	 * bytes at off, both inside the file. NULL: it has parts. */
+	/* Of a view whose files, or some parts of them, are made when they are
+	 * read: exactly len bytes at off, both inside the file. NULL: nothing
+	 * is made. */
 	enum bfs_err (*fill)(struct bfs_file *file,
 			     const struct bfs_node *node, uint64_t off,
 			     uint8_t *buf, size_t len, struct bfs_diag *diag);
 	/* The part that begins at off (< its length), as long as it lasts
-	 * or up to len. */
+	 * or up to len; one that is to be made says so. NULL: all of the file
+	 * is made by fill. */
 	enum bfs_err (*part)(struct bfs_file *file,
 			     const struct bfs_node *node, uint64_t off,
 			     uint64_t len, struct bfs_part *ret_part,

@@ -28,6 +28,8 @@
 
 #include <cmocka.h>
 
+#include "support/corpus.h"
+
 #define CHUNK_OF_READ ((size_t)1 << 20)
 #define MOST_OF_CORRUPT (UINT64_C(64) << 20)
 #define MOST_FAULTS_SHOWN 40
@@ -722,19 +724,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_what_their_names_say),
 		cmocka_unit_test(the_manifest_of_the_samples_holds),
-		/* Only where there is a corpus. */
+		/* The last: only where there is a corpus. */
 		cmocka_unit_test(the_manifest_of_the_corpus_holds),
 	};
-	size_t n = sizeof(tests) / sizeof(tests[0]);
-	bool has_corpus = getenv("BLOSCFS_CORPUS");
-	int failed;
 
-	n -= !has_corpus;
-	failed = _cmocka_run_group_tests("samples", tests, n, set_up,
-					 tear_down);
-	/* cmocka's own skip() prints "not ok". TAP's version comes first. */
-	if (!has_corpus)
-		printf("# SKIP %s: BLOSCFS_CORPUS names none\n",
-		       "the_manifest_of_the_corpus_holds");
-	return failed;
+	return corpus_run_group("samples", tests,
+				sizeof(tests) / sizeof(tests[0]), set_up,
+				tear_down);
 }

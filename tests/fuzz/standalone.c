@@ -6,9 +6,10 @@
  * are passed over). Each seed runs as it is; then, for BLOSCFS_FUZZ_SECONDS
  * (3), mutated seeds and random bytes from the generator that starts at
  * BLOSCFS_FUZZ_SEED (1). Out: TAP. The same seed gives the same inputs in
- * the same order. An input that crashes or hangs (10 s) is left behind as
- * crash-PROGRAM.bin in the working directory. A target that brings changes of
- * its own (LLVMFuzzerCustomMutator) gets half of them from there.
+ * the same order. An input that crashes or hangs (20 s of computing, or 120 s
+ * on the wall) is left behind as crash-PROGRAM.bin in the working directory. A
+ * target that brings changes of its own (LLVMFuzzerCustomMutator) gets half of
+ * them from there.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,12 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MAX_LEN ((size_t)256 << 10)
 #define MAX_SEEDS 4096
-#define HANG_SECONDS 10
+#define HANG_SECONDS 20	/* of computing: others may use the CPU as well */
+#define STUCK_SECONDS 120
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* A target's own changes, where it has such; for these, ours. */
@@ -86,6 +89,9 @@ static void keep_input(int sig)
  * the first byte read beyond it. */
 static void run(const uint8_t *data, size_t len)
 {
+	static const struct itimerval computing = {
+		.it_value = { .tv_sec = HANG_SECONDS },
+	}, none;
 	uint8_t *copy = malloc(len ? len : 1);
 
 	if (!copy)
@@ -94,9 +100,11 @@ static void run(const uint8_t *data, size_t len)
 		memcpy(copy, data, len);
 	now_data = copy;
 	now_len = len;
-	alarm(HANG_SECONDS);
+	setitimer(ITIMER_PROF, &computing, NULL);
+	alarm(STUCK_SECONDS);
 	LLVMFuzzerTestOneInput(copy, len);
 	alarm(0);
+	setitimer(ITIMER_PROF, &none, NULL);
 	now_len = 0;
 	free(copy);
 }
@@ -261,7 +269,7 @@ static double read_clock(void)
 static void catch_signals(const char *program)
 {
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
-				       SIGABRT, SIGALRM };
+				       SIGABRT, SIGALRM, SIGPROF };
 	const char *slash = strrchr(program, '/');
 
 	snprintf(crash_name, sizeof(crash_name), "crash-%s.bin",

@@ -35,8 +35,8 @@ def automounter(work, source):
             stdin=subprocess.DEVNULL, stdout=said, stderr=said,
             start_new_session=True)  # its own group it leaves alone
     try:
-        assert wait_until(lambda: harness.mounted(folder)), \
-            harness.read(work + "/said")
+        wait_until(lambda: harness.mounted(folder),
+                   told=lambda: harness.read(work + "/said"))
         yield folder, daemon
     finally:
         private.abort_all()
@@ -64,11 +64,12 @@ def it_is_mounted_on_access_expires_and_is_mounted_again(work):
             pid = harness.background_pid(point)
             assert pid, f"no daemon the {i + 1}. time"
             # Once more in an hour, or now.
-            assert wait_until(lambda: daemon.send_signal(signal.SIGUSR1) or
-                              not harness.mounted(point), 20, 0.3), \
-                f"not expired the {i + 1}. time"
-            assert wait_until(lambda: not harness.alive(pid)), \
-                f"the daemon stays the {i + 1}. time"
+            wait_until(
+                lambda: daemon.send_signal(signal.SIGUSR1) or
+                not harness.mounted(point), 20, 0.3,
+                told=lambda: f"not expired the {i + 1}. time")
+            wait_until(lambda: not harness.alive(pid),
+                       told=lambda: f"the daemon stays the {i + 1}. time")
         log = harness.read(work + "/log").decode()
         equal(log.count("mounted on"), TIMES, "times mounted in " + log)
         equal(log.count("err: "), 0, "errors in " + log)

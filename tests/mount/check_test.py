@@ -32,6 +32,9 @@ def check(*args, **more):
     equal(lines[:1], [HEADER], "first line")
     rows = []
     for line in lines[1:]:
+        # What is told beside verdicts (examine_test.py).
+        if line.startswith(("#damage\t", "#note\t")):
+            continue
         values = line.split("\t")
         equal(len(values), len(FIELDS), f"fields of {line!r}")
         rows.append(dict(zip(FIELDS, values)))

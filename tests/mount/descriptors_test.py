@@ -186,7 +186,7 @@ def of_what_was_removed_nothing_is_held(work):
                 os.unlink(f"{source}/{name}.b2frame")
             shutil.rmtree(source + "/s.b2frame")
             # One is looked up afterwards, others are not.
-            assert harness.wait_until(
+            harness.wait_until(
                 lambda: not os.path.exists(mount.path("0000.b2frame")))
 
             def deleted():
@@ -195,10 +195,10 @@ def of_what_was_removed_nothing_is_held(work):
                         name.endswith(" (deleted)")}
 
             kept = source + "/0003.b2frame (deleted)"
-            assert harness.wait_until(lambda: deleted() == {kept}, 60), \
-                deleted()
+            harness.wait_until(lambda: deleted() == {kept}, 60,
+                               told=deleted)
             equal(file.read(), data_of(3))
-        assert harness.wait_until(lambda: not deleted(), 60), deleted()
+        harness.wait_until(lambda: not deleted(), 60, told=deleted)
         # What is still there is not touched.
         assert source + "/0002.b2frame" in held(mount), held(mount)
 

@@ -176,6 +176,7 @@ def killed_in_the_midst_of_writing_it_never_lies(work):
                          f"after {number + 1} kills")
     print(f"# {KILLS} daemons killed, {kills} of them while they read; "
           f"{faults} damaged files were met")
+    assert kills > 0, "none was killed while it was read from"
 
 
 def written(mount):

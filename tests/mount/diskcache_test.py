@@ -110,7 +110,7 @@ def another_content_is_never_served_from_old_bytes(work):
             whole(mount, other, "of the new one")
             # And while it is mounted.
             server.put_file("/f.b2frame", one)
-            assert wait_until(lambda: is_now(mount, truth, other))
+            wait_until(lambda: is_now(mount, truth, other))
         one_question(work, url, disk, truth, server, "of the old one again")
         server.put_file("/f.b2frame", one, modified=1_700_000_000)
         with cached(work, url, disk) as mount:
@@ -163,8 +163,8 @@ def a_full_disk_is_left_out(work):
             for number in range(2):
                 with cached(work, url, disk) as mount:
                     whole(mount, truth, "with a full disk")
-                    assert wait_until(lambda m=mount:
-                                      stat(m, "faults") > 0), number
+                    wait_until(lambda m=mount: stat(m, "faults") > 0,
+                               told=lambda: number)
                     equal(len(mount.log_lines("warn: ")), 1, mount.log())
                     equal(len(mount.log_lines("No space left")), 1)
     finally:
@@ -180,7 +180,7 @@ def a_limit_of_file_sizes_is_left_out(work):
             resource.prlimit(mount.pid, resource.RLIMIT_FSIZE,
                              (300_000, 300_000))
             whole(mount, truth, "within a limit")
-            assert wait_until(lambda: stat(mount, "faults") > 0)
+            wait_until(lambda: stat(mount, "faults") > 0)
             equal(len(mount.log_lines("File too large")), 1, mount.log())
         healed(work, url, disk, truth, server, "a limit", False)
 
@@ -201,7 +201,7 @@ def a_read_only_folder_is_read(work):
             one_question(work, first, disk, truth, server)
             with cached(work, second, disk) as mount:
                 whole(mount, other)
-                assert wait_until(lambda: stat(mount, "faults") > 0)
+                wait_until(lambda: stat(mount, "faults") > 0)
                 equal(len(mount.log_lines("Read-only file system")), 1)
             subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
             shutil.rmtree(own(disk))
@@ -278,7 +278,7 @@ def the_longest_unused_leaves_first(work):
         one_question(work, urls[0], disk, truths[0], server)
         with cached(work, urls[2], disk, "--disk_cache_size=8M") as mount:
             whole(mount, truths[2])
-            assert wait_until(lambda: stat(mount, "evictions") > 0)
+            wait_until(lambda: stat(mount, "evictions") > 0)
         left = files(disk)
         equal([path for path in owned[0] if path not in left], [],
               "what was used and left")

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fault.c - to be loaded before the daemon's libraries (LD_PRELOAD): the n-th
- * read of a file below SOURCE, or the n-th allocation, fails. Which of them,
- * and how often it came to that, stands in the file that FAULT_FILE names.
+ * read of a file below SOURCE, or the n-th allocation, fails; or that read
+ * gives half of what it could, or is interrupted, which are no failures. Which
+ * of them, and how often it came to that, stands in the file that FAULT_FILE
+ * names.
  */
 
 /* Its headers define these calls themselves. */
@@ -21,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { NONE, READ, ALLOC };
+enum { NONE, READ, ALLOC, SHORT, INTERRUPT };
 
 /* Shared with the test, which writes mode last. */
 struct control {
@@ -60,9 +62,10 @@ static int hits(uint64_t mode)
 static int is_below(int fd)
 {
 	char link[64], path[4096];
+	uint64_t mode = control ? atomic_load(&control->mode) : NONE;
 	ssize_t len;
 
-	if (!control || atomic_load(&control->mode) != READ)
+	if (mode == NONE || mode == ALLOC)
 		return 0;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, path, sizeof(path) - 1);
@@ -76,9 +79,12 @@ ssize_t pread(int fd, void *buf, size_t len, off_t off)
 {
 	struct iovec iov = { buf, len };
 
-	if (is_below(fd) && hits(READ)) {
-		errno = EIO;
-		return -1;
+	if (is_below(fd)) {
+		errno = hits(READ) ? EIO : hits(INTERRUPT) ? EINTR : 0;
+		if (errno)
+			return -1;
+		if (len > 1 && hits(SHORT))
+			iov.iov_len = len / 2;
 	}
 	return preadv(fd, &iov, 1, off);
 }

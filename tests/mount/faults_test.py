@@ -131,11 +131,12 @@ def rounds(work, mode, allowed):
             truth = {}
             renew(os.path.join(source, name), 0)
             look(path, truth, set())
-            at, hit = 0, 1
-            # Each container has its part of the time.
+            at, hit, before = 0, 1, n_hits
+            # Each container has its part of the time, and one round however
+            # late it is.
             part = time.monotonic() + (end - time.monotonic()) / (
                 len(NAMES) - turn)
-            while hit and time.monotonic() < part:
+            while hit and (at == 0 or time.monotonic() < part):
                 at += 1 if ALL else 1 + at // 8
                 renew(os.path.join(source, name), at)
                 found = {}
@@ -148,6 +149,7 @@ def rounds(work, mode, allowed):
                 compare(found, truth, False)
                 n_rounds += 1
                 n_hits += hit
+            assert n_hits > before, f"no fault was met in {name}"
         print(f"# {n_rounds} rounds, {n_hits} faults", flush=True)
         assert n_hits > len(NAMES), n_hits
         equal(mount.process.poll(), None, "state of the daemon")

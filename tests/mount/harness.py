@@ -6,14 +6,17 @@ status 77 only where there is no /dev/fuse. Only processes that the script
 started are ended, by their number.
 """
 import contextlib
+import ctypes
 import errno
 import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -31,13 +34,33 @@ class Skip(Exception):
     """This check cannot be made here; says why."""
 
 
-def wait_until(condition, seconds=20, step=0.01):
-    """Whether the condition came true in time."""
+class TooLong(Exception):
+    """The script takes too long. No error of the system's, which tests
+    forgive here and there."""
+
+
+def comes_true(condition, seconds=20, step=0.01):
+    """Whether the condition came true in time, for who goes on either way."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             return False
         time.sleep(step)
+    return True
+
+
+def wait_until(condition, seconds=20, step=0.01, told=None):
+    """Waits until the condition is true, and fails where it never is, with
+    what told() says or else what the condition was at last."""
+    last = []
+
+    def holds():
+        last[:] = [condition()]
+        return last[0]
+
+    if not comes_true(holds, seconds, step):
+        state = told() if told else last[0]
+        raise AssertionError(f"it is not so after {seconds} s: {state!r}")
     return True
 
 
@@ -97,7 +120,8 @@ class Mount:
         if files is not None:
             more.update(preexec_fn=lambda: resource.setrlimit(
                 resource.RLIMIT_NOFILE, files))
-        # What was written to in this moment would be opened twice.
+        # What was written to in this moment would be opened twice; there is
+        # nothing but the clock to wait for.
         time.sleep(0.05)
         ready, told = os.pipe()
         self.server = None
@@ -165,7 +189,7 @@ class Mount:
                 return error.errno == errno.ENOTCONN
             return False
 
-        assert wait_until(gone), "the mount still answers"
+        wait_until(gone, told=lambda: "the mount still answers")
 
     def __enter__(self):
         return self
@@ -220,7 +244,7 @@ def alive(pid):
 def end_background(point):
     pid = background_pid(point)
     raw_unmount(point)
-    if pid and not wait_until(lambda: not alive(pid), 10):
+    if pid and not comes_true(lambda: not alive(pid), 10):
         os.kill(pid, signal.SIGKILL)
 
 
@@ -288,6 +312,36 @@ def as_user(user, call):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def make_source(work, frame):
+    """A folder with a frame, a.b2frame, and a file that is none, plain."""
+    source = work + "/source"
+    os.mkdir(source)
+    write(source + "/a.b2frame", frame)
+    write(source + "/plain", b"plain")
+    return source
+
+
+def lacking(number):
+    """For preexec_fn: a filter that makes a system call unknown (ENOSYS), as on
+    older kernels."""
+    code = b"".join(struct.pack("<HBBI", *step) for step in (
+        (0x20, 0, 0, 0),                # load the call's number
+        (0x15, 0, 1, number),
+        (0x06, 0, 0, 0x00050000 | errno.ENOSYS),
+        (0x06, 0, 0, 0x7fff0000)))      # all else is allowed
+
+    def take_filter():
+        libc = ctypes.CDLL(None, use_errno=True)
+        buffer = ctypes.create_string_buffer(code)
+        program = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
+        holder = ctypes.create_string_buffer(program)
+        if libc.prctl(38, 1, 0, 0, 0) or \
+                libc.prctl(22, 2, ctypes.byref(holder), 0, 0):
+            os._exit(99)
+
+    return take_filter
+
+
 def needs_root():
     if os.geteuid() != 0:
         raise Skip("this check runs as root")
@@ -313,7 +367,9 @@ def main(tests):
         sys.exit(77)
 
     def too_long(_signal, _frame):
-        raise TimeoutError("the script takes too long")
+        # The other tests have some time, too.
+        signal.alarm(SCRIPT_SECONDS // 4)
+        raise TooLong(f"{SCRIPT_SECONDS} s and more")
 
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(SCRIPT_SECONDS)
@@ -321,6 +377,9 @@ def main(tests):
     os.chmod(work, 0o755)
     WORK.append(work)
     failed = 0
+    lost = []
+    # What a thread raises would be printed and forgotten.
+    threading.excepthook = lost.append
     print(f"1..{len(tests)}", flush=True)
     try:
         for number, test in enumerate(tests, 1):
@@ -328,7 +387,12 @@ def main(tests):
             folder = os.path.join(work, str(number))
             os.mkdir(folder)
             try:
+                lost.clear()
                 test(folder)
+                if lost:
+                    raise AssertionError(f"a thread ended with "
+                                         f"{lost[0].exc_value!r}"
+                                         ) from lost[0].exc_value
                 print(f"ok {number} - {name}", flush=True)
             except Skip as why:
                 print(f"ok {number} - {name} # SKIP {why}", flush=True)

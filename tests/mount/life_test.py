@@ -20,11 +20,7 @@ TIMES = int(os.environ.get("BLOSCFS_MOUNTS", "25"))
 
 
 def make_source(work):
-    source = work + "/source"
-    os.mkdir(source)
-    harness.write(source + "/a.b2frame", samples.frame(DATA, 20000))
-    harness.write(source + "/plain", b"plain")
-    return source
+    return harness.make_source(work, samples.frame(DATA, 20000))
 
 
 class Manager:
@@ -87,8 +83,8 @@ def a_signal_logs_statistics(work):
     with Mount(work, source) as mount:
         equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
         mount.process.send_signal(signal.SIGUSR1)
-        assert wait_until(lambda: mount.log_lines("statistics: ")), \
-            mount.log()
+        wait_until(lambda: mount.log_lines("statistics: "),
+                   told=mount.log)
         line = mount.log_lines("statistics: ")[0]
         for number in (r"notice: statistics: [1-9]\d* requests, 0 failed",
                        rf"served {len(DATA)} bytes of containers",
@@ -104,8 +100,8 @@ def a_signal_opens_the_log_anew(work):
                "--log_level=info") as mount:
         os.rename(log, log + ".1")
         mount.process.send_signal(signal.SIGUSR2)
-        assert wait_until(lambda: os.path.exists(log) and
-                          b"the log goes on" in harness.read(log))
+        wait_until(lambda: os.path.exists(log) and
+                   b"the log goes on" in harness.read(log))
         harness.read(mount.path("a.b2frame/data.bin"))
         equal(mount.end(), 0, "exit")
         assert b"a.b2frame" in harness.read(log), harness.read(log)
@@ -120,8 +116,8 @@ def a_log_that_cannot_be_opened_anew_goes_on_where_it_was(work):
     with Mount(work, source, f"--log_file={work}/logs/log") as mount:
         os.rename(work + "/logs", work + "/moved")
         mount.process.send_signal(signal.SIGUSR2)
-        assert wait_until(lambda: b"cannot open the log" in
-                          harness.read(work + "/moved/log"))
+        wait_until(lambda: b"cannot open the log" in
+                   harness.read(work + "/moved/log"))
         equal(harness.read(mount.path("plain")), b"plain")
 
 
@@ -135,8 +131,8 @@ def auto_unmount_leaves_no_mount_of_a_killed_daemon(work):
             equal(harness.read(mount.path("plain")), b"plain")
             mount.end(signal.SIGKILL)
             mount.process.returncode = 0
-            if wait_until(lambda point=mount.point:
-                          harness.mounted(point) is None, 5):
+            if harness.comes_true(lambda point=mount.point:
+                                  harness.mounted(point) is None, 5):
                 return
     raise AssertionError("six mounts were left")
 
@@ -211,8 +207,8 @@ def nothing_is_left_of_many_mounts(work):
             equal(harness.read(point + "/a.b2frame/data.bin"), DATA)
             equal(run("--unmount", point).returncode, 0)
             equal(harness.mounted(point), None, f"mount {i}")
-            assert wait_until(lambda: not of_this_folder(work)), \
-                (i, of_this_folder(work))
+            wait_until(lambda: not of_this_folder(work),
+                       told=lambda: (i, of_this_folder(work)))
     finally:
         harness.end_background(point)
 
@@ -238,8 +234,8 @@ def a_mount_that_lives_on_loses_nothing(work):
         before, memory = held(mount), mount.memory()
         for _ in range(500):
             use(mount)
-        assert wait_until(lambda: held(mount) <= before), \
-            (before, held(mount))
+        wait_until(lambda: held(mount) <= before,
+                   told=lambda: (before, held(mount)))
         harness.below(mount.memory(), memory + (8 << 20))
 
 

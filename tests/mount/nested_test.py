@@ -87,7 +87,9 @@ def a_mount_bound_once_more_is_not_entered(work):
                     "a/deep", "m"} <= names, names
             for name in ("bound", "part", "a/deep", "m", "file"):
                 empty(mount.path(name))
-            run("--check", source, timeout=60)
+            result = run("--check", source, timeout=60)
+            equal(result.returncode, 0, "--check, with " + result.stderr)
+            equal(result.stdout.count("x.b2frame"), 1, result.stdout)
         finally:
             for name in ("bound", "part", "a/deep", "file"):
                 harness.raw_unmount(os.path.join(source, name))

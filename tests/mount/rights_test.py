@@ -20,6 +20,8 @@ from stores_test import write_column
 DATA = samples.noise(40000)
 CHUNK = 10000
 USER, NAMED, GROUP, TEAM, NO_GROUP = 54321, 54322, 54323, 54324, 65533
+# By the kernel, or by a version of a container that is gone with its rights.
+REFUSED = {errno.EACCES, errno.ESTALE}
 ACCESS = "system.posix_acl_access"
 DEFAULT = "system.posix_acl_default"
 # Who asks: a user and all of its groups.
@@ -343,8 +345,9 @@ def modes_and_lists_are_the_sources_own(work):
                 found.append(os.getxattr(path, name))
             except OSError as error:
                 # A file has no default, and may say so in its own way.
-                found.append(error.errno if error.errno == errno.ENODATA
-                             else errno.ENODATA)
+                assert error.errno in (errno.ENODATA, errno.EOPNOTSUPP,
+                                       errno.EACCES), error
+                found.append(None)
         return found
 
     for options in ([], ["-o", "allow_other"]):
@@ -397,14 +400,9 @@ def rights_that_change_are_followed(work):
                 ("u::6 g::4 o::4", True), ("u::6 g::0 o::0", False),
                 (f"u::6 u:{NAMED}:4 g::0 m::4 o::0", True)):
             for path in changed:
-                if "m::" in words:
-                    os.setxattr(path, ACCESS, acl(words))
-                else:
-                    shutil.rmtree(work + "/none", ignore_errors=True)
-                    os.setxattr(path, ACCESS, acl(words))
-            assert harness.wait_until(lambda w=wanted:
-                                      may(NAMED) == [w] * 3), \
-                (words, may(NAMED))
+                os.setxattr(path, ACCESS, acl(words))
+            harness.wait_until(lambda w=wanted: may(NAMED) == [w] * 3,
+                               told=lambda: (words, may(NAMED)))
 
 
 def a_chunk_that_became_private_is_not_read(work):
@@ -418,7 +416,7 @@ def a_chunk_that_became_private_is_not_read(work):
         shown = mount.path("a.b2frame/chunks/0000000002")
         equal(as_user(NOBODY, lambda: os.stat(shown)), 0, "errno")
         os.chmod(source + "/a.b2frame/00000002.chunk", 0o600)
-        assert as_user(NOBODY, lambda: harness.read(shown)) != 0
+        assert as_user(NOBODY, lambda: harness.read(shown)) in REFUSED
         # The others are read on, or looked up anew.
         path = mount.path("b.b2frame/data.bin")
         equal(as_user(NOBODY, lambda: harness.read(path)), 0, "errno")
@@ -458,7 +456,7 @@ def thousands_of_long_lists_do_not_hold_up_a_look(work):
         print(f"# a look took {spent:.2f} s of computing")
         assert spent < 1.5, spent
         shown = mount.path("a.b2frame/chunks/0000000002")
-        assert as_user(NOBODY, lambda: harness.read(shown)) != 0
+        assert as_user(NOBODY, lambda: harness.read(shown)) in REFUSED
 
 
 def a_plain_file_keeps_its_attributes(work):

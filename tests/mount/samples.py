@@ -72,9 +72,9 @@ def layers(layer, name=b"b2nd"):
 
 
 def assemble(data, chunk_len, chunks, entries, sparse, layer=b"",
-             name=b"b2nd"):
-    """Header, chunks unless they lie in files of their own, index,
-    trailer."""
+             name=b"b2nd", typesize=1):
+    """Header, chunks unless they lie in files of their own, index, trailer.
+    Of data the length alone matters."""
     last = layers(layer, name)
     head_len = HEADER_LEN - len(layers(b"")) + len(last)
     stored = sum(map(len, chunks))
@@ -88,7 +88,8 @@ def assemble(data, chunk_len, chunks, entries, sparse, layer=b"",
             b"\xa4\x12" + bytes([sparse]) + b"\x05\x03" +
             b"\xd3" + struct.pack(">q", len(data)) +
             b"\xd3" + struct.pack(">q", stored) +
-            b"\xd2" + struct.pack(">i", 1) + b"\xd2" + struct.pack(">i", 0) +
+            b"\xd2" + struct.pack(">i", typesize) +
+            b"\xd2" + struct.pack(">i", 0) +
             b"\xd2" + struct.pack(">i", chunk_len) +
             b"\xd1\x00\x01\xd1\x00\x01\xc2\xd8\x06" + bytes(16) + last)
     return head + body + index + tail

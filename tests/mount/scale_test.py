@@ -74,7 +74,7 @@ def pages_at_random_cost_what_the_model_says(work):
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
             wanted = []
             for at in places:
-                os.pread(file, 4096, at)
+                equal(len(os.pread(file, 4096, at)), 4096, "bytes")
                 wanted += model.page(at)[0]
             os.close(file)
             near(since(before, told(mount)), total(wanted), 2, 0.1)

@@ -25,8 +25,8 @@ class Rclone:
             stderr=subprocess.DEVNULL)
 
     def __enter__(self):
-        assert harness.wait_until(lambda: os.path.ismount(self.point)), \
-            "rclone mounts nothing"
+        harness.wait_until(lambda: os.path.ismount(self.point),
+                           told=lambda: "rclone mounts nothing")
         return self
 
     def __exit__(self, *_):

@@ -442,14 +442,15 @@ def a_directory_may_be_a_container(work):
         shutil.rmtree(sparse)
         samples.write_sparse_frame(sparse, other, CHUNK)
         # What was found of the old folder is not asked for again at once.
-        assert wait_until(lambda: has(shown + "/data.bin", other)), "new bytes"
+        wait_until(lambda: has(shown + "/data.bin", other),
+                   told=lambda: "new bytes")
         # Readable is what all files within are.
         os.chmod(sparse + "/chunks.b2frame", 0o600)
         # Each is believed for a while by itself.
         for path, mode in ((shown, stat.S_IFDIR | 0o700),
                            (shown + "/data.bin", stat.S_IFREG | 0o600)):
-            wait_until(lambda p=path, m=mode: os.stat(p).st_mode == m)
-            equal(oct(os.stat(path).st_mode), oct(mode), path)
+            wait_until(lambda p=path, m=mode: os.stat(p).st_mode == m,
+                       told=lambda p=path: (p, oct(os.stat(p).st_mode)))
     with Mount(work, sparse) as mount:
         equal(harness.read(mount.path("data.bin")) == other, True, "bytes")
     info = harness.run("--info", sparse)

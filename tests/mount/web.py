@@ -67,7 +67,8 @@ class Server:
              home + "/nginx.conf"], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
         try:
-            assert harness.wait_until(self.answers), "nginx does not answer"
+            harness.wait_until(self.answers,
+                               told=lambda: "nginx does not answer")
         except BaseException:
             self.end()
             raise

@@ -89,8 +89,8 @@ def reap(pids, seconds=20):
                 codes.append(os.waitstatus_to_exitcode(status))
         return not pids
 
-    if not wait_until(reaped, seconds):
-        raise AssertionError(f"{len(pids)} readers do not end")
+    wait_until(reaped, seconds,
+               told=lambda: f"{len(pids)} readers do not end")
     return codes
 
 
@@ -102,13 +102,14 @@ def killed_readers_free_the_workers(work):
         readers = [start_reader(mount.path("thin.b2nd/data.bin"), i * 4096)
                    for i in range(12)]
         # All of them need far longer than this test.
-        assert wait_until(lambda: slow_requests(mount) >= 12)
+        wait_until(lambda: slow_requests(mount) >= 12)
         os.stat(mount.path("good.b2nd/chunks"))
         harness.read(mount.path("good.b2nd/data.bin"))
         for pid in readers:
             os.kill(pid, signal.SIGKILL)
         equal(set(reap(readers)), {-signal.SIGKILL}, "exit codes")
         decoded = stats(mount)["bloscfs_decoded_bytes_total"]
+        # For long enough that a block would have been decoded.
         time.sleep(0.2)
         equal(stats(mount)["bloscfs_decoded_bytes_total"], decoded,
               "bytes decoded for nobody")
@@ -126,7 +127,7 @@ def what_is_read_ahead_for_a_killed_reader_ends(work):
             with open(mount.path("thin.b2nd/data.bin"), "rb") as file:
                 file.read(64)
             os._exit(0)
-        assert wait_until(lambda: slow_requests(mount) >= 1)
+        wait_until(lambda: slow_requests(mount) >= 1)
         os.kill(pid, signal.SIGKILL)
         equal(reap([pid]), [-signal.SIGKILL], "exit code")
 
@@ -135,7 +136,7 @@ def what_is_read_ahead_for_a_killed_reader_ends(work):
             time.sleep(0.3)
             return stats(mount)["bloscfs_decoded_bytes_total"] == before
 
-        assert wait_until(is_quiet)
+        wait_until(is_quiet)
 
 
 def an_interrupted_read_says_so(work):
@@ -147,7 +148,7 @@ def an_interrupted_read_says_so(work):
         if pid == 0:
             signal.signal(signal.SIGUSR1, lambda *_: os._exit(44))
             start_reader_here(mount.path("thin.b2nd/data.bin"))
-        assert wait_until(lambda: slow_requests(mount) >= 1)
+        wait_until(lambda: slow_requests(mount) >= 1)
         os.kill(pid, signal.SIGUSR1)
         equal(reap([pid]), [44], "exit code")
         # Nobody is blamed for it.
@@ -172,9 +173,9 @@ def the_second_signal_ends_a_busy_daemon(work):
         os.close(opened)
         with open(told, "rb", closefd=True) as pipe:
             equal(len(pipe.read(12)), 12, "readers that opened it")
-        assert wait_until(lambda: slow_requests(mount) >= 12)
+        wait_until(lambda: slow_requests(mount) >= 12)
         mount.process.send_signal(signal.SIGTERM)
-        assert wait_until(lambda: not harness.mounted(mount.point))
+        wait_until(lambda: not harness.mounted(mount.point))
         assert mount.process.poll() is None
         start = time.monotonic()
         mount.process.send_signal(signal.SIGTERM)
@@ -224,14 +225,14 @@ def names_are_found_beside_readers_of_large_blocks(work):
     with Mount(work, source, "-othreads=2,cache_size=64M",
                "--log_level=err") as mount:
         path = mount.path("large.b2frame/data.bin")
-        stop = time.monotonic() + 8
+        stop = time.monotonic() + 5
         readers = []
         for number in range(32):
             pid = os.fork()
             if pid == 0:
                 keep_reading(path, number, stop)
             readers.append(pid)
-        assert wait_until(lambda: slow_requests(mount) >= 32)
+        wait_until(lambda: slow_requests(mount) >= 32)
         times = []
         while time.monotonic() < stop:
             start = time.monotonic()
@@ -244,6 +245,7 @@ def names_are_found_beside_readers_of_large_blocks(work):
         # The aim is 50 ms on a quiet machine; this is no benchmark, but
         # behind the readers each would take seconds.
         times.sort()
+        assert len(times) > 5, times
         assert times[len(times) // 2] < 1, times[len(times) // 2]
 
 

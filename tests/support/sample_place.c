@@ -42,6 +42,15 @@ enum bloscfs_err sample_open(struct bloscfs *fs, const char *path,
 	return err;
 }
 
+struct bloscfs_file *sample_open_data(struct bloscfs *fs, const char *name)
+{
+	struct bloscfs_file *file;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", TEST_DATA_DIR, name);
+	return sample_open(fs, path, &file, NULL) == BLOSCFS_OK ? file : NULL;
+}
+
 bool sample_find(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		 const char *path, struct bloscfs_node *ret_node)
 {

@@ -19,6 +19,9 @@ enum bloscfs_err sample_open(struct bloscfs *fs, const char *path,
 			     struct bloscfs_file **ret_file,
 			     struct bloscfs_diag *diag);
 
+/* Opens one of tests/data by its name; NULL where it cannot be opened. */
+struct bloscfs_file *sample_open_data(struct bloscfs *fs, const char *name);
+
 /* The entry at a path below dir; empty parts of the path do not count. */
 bool sample_find(struct bloscfs_file *file, const struct bloscfs_node *dir,
 		 const char *path, struct bloscfs_node *ret_node);

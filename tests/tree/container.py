@@ -23,7 +23,7 @@ def text(path):
 
 def options():
     """Those that --help names."""
-    told = subprocess.run([DAEMON, "--help"], stdout=subprocess.PIPE,
+    told = subprocess.run([DAEMON, "--help=all"], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False).stdout
     return set(re.findall(r"--[a-z][a-z_-]*[a-z]|(?<= )-[a-z]\b",
                           told.decode()))
@@ -107,7 +107,7 @@ def wrong_in_file(content):
                      lines):
         wrong.append("it is not built and installed")
     return wrong + ["--help lacks " + name
-                    for name in unknown_options(["-f", "--version", "--help"])]
+                    for name in unknown_options(["-f", "--version", "--help=all"])]
 
 
 def with_change(content, old, new):

@@ -59,4 +59,30 @@ check "no line ends in blanks" spaced_lines
 check "every C file names its licence first" no_spdx
 ! ctags --version 2> /dev/null | grep -q Universal ||
 	check "functions have at most 60 lines, in tests 80" long_functions
+
+# A tree that keeps to none of it. lines TEXT COUNT
+lines() { yes "$1" | head -n "$2"; }
+in_bad_tree() { cd "$tmp/bad" && "$@"; }
+mkdir -p "$tmp/bad/lib" "$tmp/bad/daemon" "$tmp/bad/tests"
+{
+	printf 'int f(int x)\n{\n'
+	lines '	x++;' 56
+	printf '	return x;\n}\n'
+} > "$tmp/bad/lib/function.c"
+lines '/* */' 801 > "$tmp/bad/daemon/long.c"
+lines '/* */' 201 > "$tmp/bad/lib/long.h"
+{ lines 'x' 81 | tr -d '\n'; printf '\nx \n'; } > "$tmp/bad/tests/wide.c"
+
+check_fails "a source of 801 lines is found" in_bad_tree long_sources
+check_fails "a header of 201 lines is found" in_bad_tree long_headers
+check_fails "a line of 81 columns is found" in_bad_tree wide_lines
+check_fails "a blank at a line's end is found" in_bad_tree spaced_lines
+check_fails "a file without its licence is found" in_bad_tree no_spdx
+! ctags --version 2> /dev/null | grep -q Universal || {
+	check "a function of 60 lines is as it should be" \
+		in_bad_tree long_functions
+	sed -i '3i\	x--;' "$tmp/bad/lib/function.c"
+	check_fails "a function of 61 lines is found" \
+		in_bad_tree long_functions
+}
 finish

@@ -18,26 +18,7 @@
 
 #include <cmocka.h>
 
-static struct bloscfs *fs;
-static struct frame_bytes frame;
-
-static int set_up(void **state)
-{
-	struct frame_input in;
-
-	if (frames_setup(state) || bloscfs_new(NULL, &fs, NULL))
-		return 1;
-	in = frames_rich_input();
-	frame = frames_build(&in);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	bloscfs_free(fs);
-	free(frame.p);
-	return frames_teardown(state);
-}
+#include "api_frame.h"
 
 /* A file that has no name, with `before` bytes in front of the frame. */
 static int make_file(size_t before, size_t behind)

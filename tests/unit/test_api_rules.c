@@ -19,26 +19,7 @@
 
 #include <cmocka.h>
 
-static struct bloscfs *fs;
-static struct frame_bytes frame;
-
-static int set_up(void **state)
-{
-	struct frame_input in;
-
-	if (frames_setup(state) || bloscfs_new(NULL, &fs, NULL))
-		return 1;
-	in = frames_rich_input();
-	frame = frames_build(&in);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	bloscfs_free(fs);
-	free(frame.p);
-	return frames_teardown(state);
-}
+#include "api_frame.h"
 
 static struct bloscfs_file *open_frame(void)
 {

@@ -118,16 +118,6 @@ static void facts_hold_for_the_bytes_of_chunks(void **state)
 	assert_true(n_unknown > 0);
 }
 
-static struct bloscfs_file *open_sample(const char *name)
-{
-	struct bloscfs_file *file;
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", TEST_DATA_DIR, name);
-	assert_int_equal(sample_open(fs, path, &file, NULL), BLOSCFS_OK);
-	return file;
-}
-
 static void special_chunks_are_told_and_decode_nothing(void **state)
 {
 	static const struct {
@@ -142,7 +132,8 @@ static void special_chunks_are_told_and_decode_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		struct bloscfs_file *file = open_sample(samples[i].name);
+		struct bloscfs_file *file =
+			sample_open_data(fs, samples[i].name);
 		struct bloscfs_chunk_facts facts = { .size = sizeof(facts) };
 		struct bloscfs_stats stats = { .size = sizeof(stats) };
 		uint64_t decoded;
@@ -164,7 +155,8 @@ static void special_chunks_are_told_and_decode_nothing(void **state)
 
 static void chunks_that_are_not_there_are_out_of_range(void **state)
 {
-	struct bloscfs_file *file = open_sample("good-special-nan.blosc2");
+	struct bloscfs_file *file =
+		sample_open_data(fs, "good-special-nan.blosc2");
 	struct bloscfs_chunk_facts facts = { .size = 8, .nbytes = 7 };
 	struct bloscfs_node strange = { .child = 9 };
 	struct bloscfs_diag diag = { 0 };

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "support/corpus.h"
+
 #include "base/bytes.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -684,19 +686,11 @@ int main(void)
 		T(index_that_is_no_regular_file_is_no_frame),
 		T(directory_that_is_gone_is_still_the_one_opened),
 		T(hundreds_of_millions_of_chunks_cost_nothing),
-		/* Only where there is a corpus. */
+		/* The last: only where there is a corpus. */
 		T(frames_of_the_corpus_hold),
 	};
-	size_t n = sizeof(tests) / sizeof(tests[0]);
-	bool has_corpus = getenv("BLOSCFS_CORPUS");
-	int failed;
 
-	n -= !has_corpus;
-	failed = _cmocka_run_group_tests("container_sparse", tests, n, setup,
-					 teardown);
-	/* cmocka's own skip() prints "not ok". TAP's version comes first. */
-	if (!has_corpus)
-		printf("# SKIP %s: BLOSCFS_CORPUS names none\n",
-		       "frames_of_the_corpus_hold");
-	return failed;
+	return corpus_run_group("container_sparse", tests,
+				sizeof(tests) / sizeof(tests[0]), setup,
+				teardown);
 }

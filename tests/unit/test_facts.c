@@ -269,22 +269,13 @@ static void facts_are_those_of_info_json(void **state)
 	assert_true(n_damaged >= 10);
 }
 
-static struct bloscfs_file *open_sample(const char *name)
-{
-	struct bloscfs_file *file;
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", TEST_DATA_DIR, name);
-	assert_int_equal(sample_open(fs, path, &file, NULL), BLOSCFS_OK);
-	return file;
-}
-
 static void facts_decode_nothing(void **state)
 {
 	struct bloscfs_stats before = { .size = sizeof(before) };
 	struct bloscfs_stats after = { .size = sizeof(after) };
 	struct bloscfs_facts facts = { .size = sizeof(facts) };
-	struct bloscfs_file *file = open_sample("good-nd-structured.b2nd");
+	struct bloscfs_file *file =
+		sample_open_data(fs, "good-nd-structured.b2nd");
 
 	(void)state;
 	bloscfs_stats_get(fs, &before);
@@ -305,7 +296,7 @@ static void facts_fit_a_program_of_another_time(void **state)
 		char later[32];
 	} big = { .later = "later" };
 	struct bloscfs_facts facts;
-	struct bloscfs_file *file = open_sample("good-nd16.b2nd");
+	struct bloscfs_file *file = sample_open_data(fs, "good-nd16.b2nd");
 
 	(void)state;
 	memset(&facts, 0x5a, sizeof(facts));
@@ -325,7 +316,8 @@ static void facts_fit_a_program_of_another_time(void **state)
 
 static void a_dtype_is_cut_between_characters(void **state)
 {
-	struct bloscfs_file *file = open_sample("good-nd-structured.b2nd");
+	struct bloscfs_file *file =
+		sample_open_data(fs, "good-nd-structured.b2nd");
 	struct bloscfs_diag diag = { 0 };
 	char whole[1024], cut[8];
 	size_t len, n;
@@ -350,7 +342,7 @@ static void facts_of_no_container_are_refused(void **state)
 {
 	struct bloscfs_node node = { .child = 7 };
 	struct bloscfs_facts facts = { .size = sizeof(facts) };
-	struct bloscfs_file *file = open_sample("good-nd16.b2nd");
+	struct bloscfs_file *file = sample_open_data(fs, "good-nd16.b2nd");
 	struct bloscfs_diag diag = { 0 };
 
 	(void)state;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
-#define MAX_PARKED 16
+#define MAX_PARKED 32
 
 /* Only their addresses count. */
 static const struct { uint64_t fields[40]; } containers[MAX_PARKED];
@@ -63,7 +63,7 @@ static void cost(struct lot *lot, unsigned container, uint64_t ns, time_t now)
 
 static struct parked *pick(const struct lot *lot, enum stage stage)
 {
-	return parking_pick(&lot->parking, stage, &lot->costs, 1);
+	return parking_pick(&lot->parking, stage, &lot->costs, 1, UINT_MAX);
 }
 
 static void the_oldest_of_equals_comes_first(void **state)
@@ -155,11 +155,41 @@ static void one_container_has_its_share_of_threads(void **state)
 	add(&lot, 0, SLOW, 2);
 	assert_null(pick(&lot, SLOW));
 	assert_int_equal(parking_pick(&lot.parking, SLOW, &lot.costs,
-				      UINT_MAX)->number, 2);
+				      UINT_MAX, UINT_MAX)->number, 2);
 	add(&lot, 1, SLOW, 3);
 	assert_int_equal(pick(&lot, SLOW)->number, 3);
 	lot.rows[0]->stage = PATIENT;
 	assert_int_equal(pick(&lot, SLOW)->number, 2);
+	free_lot(&lot);
+}
+
+/* Each server that hangs has half of what the ones before it left. */
+static void servers_that_hang_leave_threads_to_others(void **state)
+{
+	struct bloscfs_call *busy = (struct bloscfs_call *)&containers;
+	enum { THREADS = 16 };
+	unsigned n_running = 0;
+	struct lot lot;
+
+	(void)state;
+	init_lot(&lot);
+	for (unsigned server = 1; server <= 4; server++) {
+		struct parked *p;
+
+		for (unsigned i = 0; i < 6; i++)
+			add(&lot, 6 * (server % 2) + i, SLOW, i)->server =
+				server;
+		while ((p = parking_pick(&lot.parking, SLOW, &lot.costs,
+					 UINT_MAX, THREADS))) {
+			p->call = busy;
+			n_running++;
+		}
+		assert_in_range(n_running, 1, THREADS - 1);
+	}
+	/* What waits for none has all that are left. */
+	add(&lot, 1, SLOW, 100);
+	assert_int_equal(parking_pick(&lot.parking, SLOW, &lot.costs,
+				      UINT_MAX, THREADS)->number, 25);
 	free_lot(&lot);
 }
 
@@ -189,6 +219,7 @@ int main(void)
 		cmocka_unit_test(who_cost_much_is_not_passed_for_ever),
 		cmocka_unit_test(costs_are_halved_each_second),
 		cmocka_unit_test(one_container_has_its_share_of_threads),
+		cmocka_unit_test(servers_that_hang_leave_threads_to_others),
 		cmocka_unit_test(the_cancelled_are_found_while_they_wait),
 	};
 

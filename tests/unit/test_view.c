@@ -162,6 +162,15 @@ static void a_list_of_views_is_parsed(void **state)
 			 BFS_ERR_INVALID);
 	assert_int_equal(bfs_view_parse("inf", &views, &diag),
 			 BFS_ERR_INVALID);
+	assert_int_equal(bfs_view_parse("imaging", &all, &diag), BFS_OK);
+	assert_int_equal(bfs_view_parse("info,data,tiff,nifti,headers", &views,
+					&diag), BFS_OK);
+	assert_int_equal(all, views);
+	assert_int_equal(bfs_view_parse("web,tables,all", &all, &diag), BFS_OK);
+	assert_int_equal(all, (UINT32_C(1) << bfs_n_views) - 1);
+	assert_int_equal(bfs_view_parse("imagin", &views, &diag),
+			 BFS_ERR_INVALID);
+	assert_int_equal(bfs_view_parse(" ", &views, &diag), BFS_ERR_INVALID);
 	file = frames_open_grid(&bytes, frames_array_meta,
 				FRAMES_ARRAY_META_LEN, NULL);
 	assert_true(frames_find(file, "info.json", &node));

@@ -43,6 +43,7 @@ static enum bfs_err parse_header(struct bfs_container *f, const uint8_t *p,
 		return bfs_fail(why, BFS_ERR_CORRUPT, 6,
 				"checksum %u is unknown", p[6]);
 	b->digest = (enum bfs_digest_kind)p[6];
+	f->chunk_tail = (uint32_t)bfs_digest_len(b->digest);
 	if (h->chunk_size < UNKNOWN || h->last < UNKNOWN)
 		return bfs_fail(why, BFS_ERR_CORRUPT, 8,
 				"chunk size %" PRId64 ", last %" PRId64,
@@ -152,15 +153,8 @@ static enum bfs_err open_pack(struct bfs_container *f, const char *name,
 		 bfs_digest_name(priv(f)->digest));
 	if (err == BFS_OK && h.options & 2)
 		err = bfs_bloscpack_meta(f, 32, &h.data, &why);
-	if (bfs_err_passes(err)) {
-		if (diag)
-			*diag = why;
-		return err;
-	}
-	if (err != BFS_OK) {
-		bfs_container_doubt(f, &why);
-		return BFS_OK;
-	}
+	if (err != BFS_OK)
+		return bfs_container_settle_doubt(f, err, &why, diag);
 	BFS_TRY(bfs_bloscpack_find_chunks(f, &h, diag));
 	check_sizes(f, &h);
 	claim_length(f, &h);

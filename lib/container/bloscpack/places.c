@@ -274,13 +274,7 @@ static enum bfs_err open_by_table(struct bfs_container *f,
 		return BFS_OK;
 	}
 	bfs_free(starts);
-	if (!bfs_err_passes(err)) {
-		bfs_container_doubt(f, &why);
-		return BFS_OK;
-	}
-	if (diag)
-		*diag = why;
-	return err;
+	return bfs_container_settle_doubt(f, err, &why, diag);
 }
 
 /* Where the words that are -1 end, from `at` on. */
@@ -343,15 +337,8 @@ enum bfs_err bfs_bloscpack_find_chunks(struct bfs_container *f,
 	if (h->n_chunks == UNKNOWN) {
 		enum bfs_err err = find_table_end(f, h->data, &entries, &why);
 
-		if (bfs_err_passes(err)) {
-			if (diag)
-				*diag = why;
-			return err;
-		}
-		if (err != BFS_OK) {
-			bfs_container_doubt(f, &why);
-			return BFS_OK;
-		}
+		if (err != BFS_OK)
+			return bfs_container_settle_doubt(f, err, &why, diag);
 		return open_by_walk(f, entries, UNKNOWN, diag);
 	}
 	entries = (uint64_t)h->n_chunks + (uint64_t)h->max_app;

@@ -84,6 +84,7 @@ static enum bfs_err map_part(struct bfs_file *file,
 
 const struct bfs_view bfs_view_map = {
 	.name = "map",
+	.groups = " web ",
 	.n_texts = 1,
 	.roots = map_roots,
 	.stat = map_stat,

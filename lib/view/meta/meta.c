@@ -162,6 +162,7 @@ static enum bfs_err meta_part(struct bfs_file *file,
 
 const struct bfs_view bfs_view_meta = {
 	.name = "meta",
+	.groups = " tables ",
 	.on = true,
 	.n_texts = 2,
 	.roots = meta_roots,

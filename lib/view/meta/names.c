@@ -197,11 +197,9 @@ bool bfs_meta_find_name(struct bfs_file *file, bool fixed, const char *name,
 		return false;
 	for (hi = list->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
-		const char *text = list->order[mid].text;
-		int c = strncmp(text, name, name_len);
+		int c = bfs_name_compare(list->order[mid].text, name,
+					 name_len);
 
-		if (c == 0 && text[name_len])
-			c = 1;
 		if (c == 0) {
 			*ret_index = list->order[mid].index;
 			return true;

@@ -464,6 +464,7 @@ static void zarr_release(void *state)
 
 const struct bfs_view bfs_view_zarr = {
 	.name = "zarr",
+	.groups = " web ",
 	.n_texts = BFS_ZARR_N_TEXTS,
 	.roots = zarr_roots,
 	.lookup = zarr_lookup,

@@ -131,7 +131,7 @@ class Stacked:
              *options], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.mount = None
         try:
-            if not harness.wait_until(lambda: os.path.ismount(self.below)):
+            if not harness.comes_true(lambda: os.path.ismount(self.below)):
                 sys.exit("rclone mounts nothing")
             self.mount = Mount(work, self.below, inside=name)
         except BaseException:

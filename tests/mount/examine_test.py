@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What --check tells beside the verdict: every damaged chunk, and how a
+container is laid out. Each finding comes from a sample that is damaged here."""
+import os
+import struct
+import zipfile
+
+import harness
+import samples
+from harness import equal
+
+CHUNK = 1 << 10
+DATA = samples.noise(8 * CHUNK)
+
+
+def examine(path):
+    """Exit status, (verdict, error) of the first line, damage, notes."""
+    done = harness.run("--check", path)
+    lines = [line.split("\t") for line in done.stdout.splitlines()[1:]]
+    told = {"#damage": [], "#note": []}
+    for line in lines:
+        if line[0] in told:
+            equal(line[1].startswith(path), True, "path")
+            told[line[0]].append(line[2])
+    equal(lines[0][0], path, "first line")
+    return done.returncode, (lines[0][1], lines[0][6]), told["#damage"], \
+        told["#note"]
+
+
+def is_damaged(path, text):
+    """The only fault is this one."""
+    status, first, damage, notes = examine(path)
+    equal((status, first[0], damage, notes), (1, "damaged", [], []),
+          f"what is told beside {first}")
+    equal(text in first[1], True, f"{text!r} in {first[1]!r}")
+
+
+def has_note(path, text):
+    """It is good, and this is to be said of it."""
+    status, first, damage, notes = examine(path)
+    equal((status, first, damage, len(notes)), (0, ("good", "-"), [], 1),
+          f"what is told beside {notes}")
+    equal(text in notes[0], True, f"{text!r} in {notes[0]!r}")
+
+
+def is_clean(path):
+    equal(examine(path), (0, ("good", "-"), [], []), "what is told")
+
+
+def metalayer_entries(frame):
+    """Where the offsets of metalayers stand in the header."""
+    at, places = 87 + 7, []
+    for _ in range(struct.unpack_from(">H", frame, 87 + 5)[0]):
+        at += 1 + (frame[at] & 0x1F) + 1
+        places.append(at)
+        at += 4
+    return places
+
+
+def every_damaged_chunk_is_told(work):
+    path = work + "/a.b2frame"
+    frame = bytearray(samples.frame(DATA, CHUNK))
+    harness.write(path, frame)
+    is_clean(path)
+    for number in (1, 3, 6):
+        at = samples.chunk_offset(number, CHUNK)
+        frame[at + 4:at + 16] = b"\xff" * 12
+    harness.write(path, frame)
+    status, first, damage, notes = examine(path)
+    equal((status, first[0], notes), (1, "damaged", []), "verdict")
+    equal([text.split(":")[0] for text in [first[1]] + damage],
+          ["chunk 1", "chunk 3", "chunk 6"], "chunks")
+    equal(all(", at byte " in text for text in damage), True, damage)
+    outputs = {harness.run("--check", f"--jobs={jobs}", path).stdout
+               for jobs in (1, 2, 8)}
+    equal(len(outputs), 1, "different outputs")
+
+
+def missing_chunk_files_are_all_told(work):
+    path = work + "/sparse"
+    samples.write_sparse_frame(path, DATA, CHUNK)
+    is_clean(path)
+    for number in (2, 5):
+        os.remove(f"{path}/{number:08X}.chunk")
+    _, first, damage, _ = examine(path)
+    equal([text.split(":")[0] for text in [first[1]] + damage],
+          ["chunk 2", "chunk 5"], "chunks")
+
+
+def what_is_told_is_bounded_and_says_so(work):
+    path = work + "/a.b2frame"
+    frame = bytearray(samples.frame(DATA[:5000], 4))
+    for number in range(1250):
+        at = samples.chunk_offset(number, 4)
+        frame[at + 4:at + 16] = b"\xff" * 12
+    harness.write(path, frame)
+    outputs = set()
+    for jobs in (1, 3):
+        done = harness.run("--check", f"--jobs={jobs}", path)
+        outputs.add(done.stdout)
+        lines = [line for line in done.stdout.splitlines()
+                 if line.startswith("#damage\t")]
+        equal(len(lines), 1000, "lines")
+        equal(lines[-1].split("\t")[2],
+              "more than 1000; what follows was not told", "the last line")
+        equal(lines[-2].split("\t")[2].split(":")[0], "chunk 999",
+              "the last chunk told")
+    equal(len(outputs), 1, "different outputs")
+
+
+def chunks_that_share_bytes_are_damage(work):
+    path = work + "/a.b2frame"
+    inner = DATA[:100]
+    outer = DATA[:500] + samples.chunk(inner)
+    outer += DATA[:CHUNK - len(outer)]
+    made = [samples.chunk(outer)]
+    harness.write(path, samples.assemble(outer + inner, CHUNK, made,
+                                         [0, 32 + 500], False))
+    is_damaged(path, "chunk 1: its first 132 bytes belong to chunk 0 too, "
+               f"at byte {samples.HEADER_LEN + 532}")
+
+
+def bytes_between_chunks_are_noted(work):
+    path = work + "/a.b2frame"
+    made = [samples.chunk(DATA[:CHUNK]), b"\xff" * 40,
+            samples.chunk(DATA[CHUNK:2 * CHUNK]), b"\xff" * 2]
+    harness.write(path, samples.assemble(
+        DATA[:2 * CHUNK], CHUNK, made, [0, len(made[0]) + 40], False))
+    has_note(path, "42 bytes that no chunk names (2 gaps, of which the first "
+             f"is here), at byte {samples.HEADER_LEN + len(made[0])}")
+
+
+def bytes_between_index_and_trailer_are_noted(work):
+    path = work + "/a.b2frame"
+    frame = samples.frame(DATA, CHUNK)
+    at = len(frame) - len(samples.trailer())
+    frame = bytearray(frame[:at] + bytes(10) + frame[at:])
+    frame[0x10:0x18] = struct.pack(">Q", len(frame))
+    harness.write(path, frame)
+    has_note(path, "10 bytes before the trailer that nothing names, at byte "
+             f"{at}")
+
+
+def bytes_behind_a_frame_are_noted(work):
+    path = work + "/a.b2frame"
+    frame = samples.frame(DATA, CHUNK)
+    harness.write(path, frame + b"junk")
+    has_note(path, "4 bytes behind the trailer that nothing names, at byte "
+             f"{len(frame)}")
+
+
+def metalayers_that_share_bytes_are_damage(work):
+    path = work + "/a.b2frame"
+    frame = bytearray(harness.read(harness.DATA +
+                                   "/good-frame-metalayers.b2frame"))
+    harness.write(path, frame)
+    is_clean(path)
+    places = metalayer_entries(frame)
+    frame[places[1]:places[1] + 4] = frame[places[0]:places[0] + 4]
+    harness.write(path, frame)
+    status, first, _, _ = examine(path)
+    equal((status, first[0]), (1, "damaged"), first)
+    equal(" share " in first[1], True, first)
+
+
+def a_flag_that_contradicts_the_trailer_is_noted(work):
+    path = work + "/a.b2frame"
+    frame = bytearray(samples.frame(DATA, CHUNK))
+    equal(frame[0x44], 0xc2, "the flag")
+    frame[0x44] = 0xc3
+    harness.write(path, frame)
+    has_note(path, "the header tells of variable metalayers, the trailer has "
+             "0, at byte 68")
+
+
+def a_fingerprint_that_nobody_verifies_is_noted(work):
+    path = work + "/a.b2frame"
+    frame = bytearray(samples.frame(DATA, CHUNK))
+    frame[-17] = 3
+    harness.write(path, frame)
+    has_note(path, "a fingerprint of type 3, which is not verified")
+    frame[-17:-15] = b"\0\1"
+    harness.write(path, frame)
+    has_note(path, "a fingerprint where the trailer says that there is none")
+
+
+def bytes_behind_the_chunks_of_a_bloscpack_file_are_noted(work):
+    path = work + "/a.blp"
+    made = [samples.small_chunk(DATA[i:i + CHUNK])
+            for i in range(0, len(DATA), CHUNK)]
+    start = 32 + 8 * len(made)
+    offsets = [start + i * len(made[0]) for i in range(len(made))]
+    head = b"blpk" + struct.pack("<BBBBiiqq", 3, 1, 0, 1, CHUNK, CHUNK,
+                                 len(made), 0)
+    whole = head + struct.pack(f"<{len(made)}q", *offsets) + b"".join(made)
+    harness.write(path, whole)
+    is_clean(path)
+    harness.write(path, whole + b"left over")
+    has_note(path, f"9 bytes that no chunk names (1 gaps, of which the first "
+             f"is here), at byte {len(whole)}")
+
+
+def make_store(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as store:
+        store.writestr("a.b2frame", samples.frame(DATA, CHUNK))
+        store.writestr("note.txt", b"a text of some length")
+    return bytearray(harness.read(path))
+
+
+def members_whose_crc_differs_are_damage(work):
+    """Stored bytes that no format has a checksum for."""
+    path = work + "/a.b2z"
+    whole = make_store(path)
+    is_clean(path)
+    for text in (DATA[100:120], b"a text of some"):
+        broken = bytearray(whole)
+        broken[whole.index(text)] ^= 1
+        harness.write(path, broken)
+        is_damaged(path, "where ")
+        equal(" bytes has crc32 " in examine(path)[1][1], True, "reason")
+
+
+def two_crcs_of_a_member_are_damage(work):
+    path = work + "/a.b2z"
+    whole = make_store(path)
+    at = whole.index(b"PK\3\4")
+    whole[at + 14] ^= 1
+    harness.write(path, whole)
+    is_damaged(path, "the two headers of a member store crc32 ")
+
+
+harness.main([
+    every_damaged_chunk_is_told,
+    missing_chunk_files_are_all_told,
+    what_is_told_is_bounded_and_says_so,
+    chunks_that_share_bytes_are_damage,
+    bytes_between_chunks_are_noted,
+    bytes_between_index_and_trailer_are_noted,
+    bytes_behind_a_frame_are_noted,
+    metalayers_that_share_bytes_are_damage,
+    a_flag_that_contradicts_the_trailer_is_noted,
+    a_fingerprint_that_nobody_verifies_is_noted,
+    bytes_behind_the_chunks_of_a_bloscpack_file_are_noted,
+    members_whose_crc_differs_are_damage,
+    two_crcs_of_a_member_are_damage,
+])
