@@ -49,7 +49,8 @@ static const char *const often[] = {
 static const char *const always[] = {
 	/* Bytes, and what is known of files. */
 	"readv", "preadv", "preadv2", "write", "lseek", "_llseek", "open",
-	"openat", "openat2", "close", "close_range", "dup", "dup2", "dup3", "fcntl", "fcntl64", "fstat",
+	"openat", "openat2", "close", "close_range", "dup", "dup2", "dup3",
+	"fcntl", "fcntl64", "fstat",
 	"fstat64", "stat", "stat64", "lstat", "lstat64", "newfstatat",
 	"fstatat64", "statx", "statfs", "statfs64", "fstatfs", "fstatfs64",
 	"access", "faccessat", "faccessat2", "readlink", "readlinkat",
