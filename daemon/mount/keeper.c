@@ -27,11 +27,16 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define REASON_CAP 512
 /* What a server that gives up is given to end by itself. */
 #define FORCED_MS 10000
+/* Whoever dies more often than that is not started again. */
+#define MOST_DEATHS 5
+#define DEATHS_SECONDS 60
+#define RESTART_MS 1000
 
 static int kept_fd = -1;
 
@@ -48,6 +53,10 @@ struct keeper {
 	uint64_t mount_id;
 	uint64_t unique_id;
 	int breach;		/* a call that the sandbox forbids; -1 */
+	bool serves;		/* it has been mounted once */
+	bool owes_log;		/* it is to be opened anew */
+	time_t deaths[MOST_DEATHS];	/* CLOCK_MONOTONIC, in turn */
+	unsigned n_deaths;
 };
 
 /* ---- The mount ------------------------------------------------------- */
@@ -219,9 +228,11 @@ static int start_server(struct keeper *keeper)
 	if (keeper->server == 0) {
 		close(ends[0]);
 		close(keeper->signals);
-		if (kept_fd >= 0)
+		/* Both are closed, and others may have their numbers, when
+		 * they have been told. */
+		if (kept_fd >= 0 && !keeper->serves)
 			close(kept_fd);
-		if (keeper->daemon->opts->notify_fd >= 0)
+		if (keeper->daemon->opts->notify_fd >= 0 && !keeper->serves)
 			close(keeper->daemon->opts->notify_fd);
 		exit((int)serve_run(keeper->daemon, ends[1], self));
 	}
@@ -234,7 +245,28 @@ static int start_server(struct keeper *keeper)
 	return status;
 }
 
-/* Until SOURCE is open. A signal ends it all. */
+/* 0: none. */
+static unsigned next_signal(const struct keeper *keeper)
+{
+	struct signalfd_siginfo info;
+
+	return read(keeper->signals, &info, sizeof(info)) == sizeof(info) ?
+	       info.ssi_signo : 0;
+}
+
+/* While nobody serves: whether it is one to end. */
+static bool is_asked_early(struct keeper *keeper)
+{
+	unsigned number = next_signal(keeper);
+
+	if (number == SIGUSR2)
+		keeper->owes_log = true;
+	else if (number && number != SIGUSR1)
+		keeper->asked = true;
+	return keeper->asked;
+}
+
+/* Until SOURCE is open. A signal to end ends it all. */
 static enum exit_code await_ready(struct keeper *keeper, keeper_told told,
 				  void *arg)
 {
@@ -247,7 +279,7 @@ static enum exit_code await_ready(struct keeper *keeper, keeper_told told,
 	int got;
 
 	while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
-		if (fds[1].revents)
+		if (fds[1].revents && is_asked_early(keeper))
 			return kill_server(keeper);
 		got = line_receive(keeper->line, false, &message);
 		if (got == 1 && message.word == LINE_READY)
@@ -307,19 +339,19 @@ static void reopen_log(struct keeper *keeper)
 
 static void hear_signal(struct keeper *keeper)
 {
-	struct signalfd_siginfo info;
+	unsigned number = next_signal(keeper);
 
-	if (read(keeper->signals, &info, sizeof(info)) != sizeof(info))
+	if (number == 0)
 		return;
-	if (info.ssi_signo == SIGUSR1) {
+	if (number == SIGUSR1) {
 		line_send(keeper->line, LINE_STATS, NULL, -1);
 		return;
 	}
-	if (info.ssi_signo == SIGUSR2) {
+	if (number == SIGUSR2) {
 		reopen_log(keeper);
 		return;
 	}
-	log_msg(LEVEL_INFO, "signal %u", info.ssi_signo);
+	log_msg(LEVEL_INFO, "signal %u", number);
 	if (keeper->asked) {
 		keeper->forced = true;
 		line_send(keeper->line, LINE_FORCE, NULL, -1);
@@ -402,6 +434,10 @@ static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 		line_send(keeper->line, LINE_MOUNTED, NULL, -1);
 	else
 		take_down(keeper);
+	keeper->serves = true;
+	if (keeper->owes_log)
+		reopen_log(keeper);
+	keeper->owes_log = false;
 	keep(keeper);
 }
 
@@ -426,6 +462,61 @@ static enum exit_code mount_and_keep(struct keeper *keeper, keeper_told told,
 	return code;
 }
 
+/* ---- Again ----------------------------------------------------------- */
+
+/* Those who started us are told no more. */
+static bool told_in_log(void *arg, const char *error)
+{
+	(void)arg;
+	if (error)
+		log_msg(LEVEL_ERR, "%s", error);
+	return !error;
+}
+
+/* Whether who served died, and not too often. */
+static bool is_to_restart(struct keeper *keeper, enum exit_code code)
+{
+	struct timespec now;
+	time_t *oldest = &keeper->deaths[keeper->n_deaths % MOST_DEATHS];
+
+	if (!keeper->daemon->opts->restart || code != EXIT_DIED ||
+	    !keeper->serves || keeper->asked)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (keeper->n_deaths >= MOST_DEATHS &&
+	    now.tv_sec - *oldest < DEATHS_SECONDS) {
+		log_msg(LEVEL_ERR, "who served died more than %d times in %d "
+			"s: it is not started again", MOST_DEATHS,
+			DEATHS_SECONDS);
+		return false;
+	}
+	*oldest = now.tv_sec;
+	keeper->n_deaths++;
+	return true;
+}
+
+/* From the same beginning: the keeper has looked into nothing since. */
+static enum exit_code mount_again(struct keeper *keeper)
+{
+	struct pollfd fd = { .fd = keeper->signals, .events = POLLIN };
+	enum exit_code code = EXIT_DIED;
+
+	keeper->major = keeper->minor = 0;
+	keeper->mount_id = keeper->unique_id = 0;
+	keeper->breach = -1;
+	/* What dies at once would take all of a processor. */
+	if (poll(&fd, 1, keeper->n_deaths > 1 ? RESTART_MS : 0) > 0 &&
+	    is_asked_early(keeper))
+		return code;
+	log_msg(LEVEL_NOTICE, "serves '%s' anew", keeper->daemon->mountpoint);
+	if (start_server(keeper))
+		return code;
+	code = await_ready(keeper, told_in_log, NULL);
+	if (!code)
+		code = mount_and_keep(keeper, told_in_log, NULL);
+	return code ? EXIT_DIED : EXIT_OK;
+}
+
 void keeper_keep_fd(int fd)
 {
 	kept_fd = fd;
@@ -447,6 +538,8 @@ enum exit_code keeper_run(struct daemon *daemon, keeper_told told, void *arg)
 			log_open(LOG_TO_SYSLOG, NULL);
 		if (!code)
 			code = mount_and_keep(&keeper, told, arg);
+		while (is_to_restart(&keeper, code))
+			code = mount_again(&keeper);
 	}
 	if (keeper.signals >= 0)
 		close(keeper.signals);

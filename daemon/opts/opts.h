@@ -59,6 +59,7 @@ struct opts {
 	char *log_file;
 	bool syslog;
 	enum sandbox_mode sandbox;
+	bool restart;
 	uint64_t idle_timeout;	/* seconds; 0: never */
 	int notify_fd;		/* -1: none */
 

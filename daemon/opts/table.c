@@ -57,6 +57,8 @@ const struct opt opts_table[] = {
 	{ "dmask", "MODE", OPT_MASK, AT(dmask), "the same, of directories" },
 	{ "sandbox", "on|off|require", OPT_SANDBOX, AT(sandbox),
 	  "what serves gives up all else; require: or fail (on)" },
+	{ "restart", NULL, OPT_FLAG, AT(restart),
+	  "if what serves dies, mount anew instead of ending" },
 	{ "servers", NULL, OPT_GROUP, 0, "frames on servers" },
 	{ "catalog", "FILE", OPT_TEXT, AT(catalog),
 	  "what of a server is where: lines of address, tab, path" },

@@ -106,9 +106,9 @@ def print_faults(shelf, blocks):
         return shelf.counter("bloscfs_cache_misses_total") - done
 
     read(0, blocks)
-    before = minor_faults(shelf.process.pid)
+    before = minor_faults(shelf.pid)
     missed = read(1000, blocks)
-    faults = minor_faults(shelf.process.pid) - before
+    faults = minor_faults(shelf.pid) - before
     print(f"faults\t{faults / missed * 1000:.0f}", flush=True)
 
 

@@ -67,9 +67,14 @@ class Ours:
             self.process.wait(20)
             self.process = None
 
+    @property
+    def pid(self):
+        """The process that serves."""
+        return server_of(self.process.pid) or self.process.pid
+
     def memory(self, key):
         """KiB, of the daemon."""
-        path = f"/proc/{self.process.pid}/status"
+        path = f"/proc/{self.pid}/status"
         with open(path, encoding="ascii") as status:
             for line in status:
                 if line.startswith(key + ":"):
@@ -99,6 +104,16 @@ class Ours:
 
     def folder(self):
         return self.file("chunks")
+
+
+def server_of(pid):
+    """Among a process and those that it has started; None if none serves."""
+    with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+        if name.read() == "bloscfs-serve\n":
+            return pid
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        children = file.read().split()
+    return next(filter(None, map(server_of, children)), None)
 
 
 def drop_pages(path):

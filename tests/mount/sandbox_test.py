@@ -6,6 +6,7 @@ import os
 import signal
 
 import harness
+import namespace
 import samples
 from harness import Mount, equal, run, wait_until
 
@@ -59,6 +60,34 @@ def it_is_in_force_and_told(work):
             equal(keeper["Seccomp"], "0")
 
 
+def an_ordinary_user_has_it_and_unmounts(work):
+    """Whose unmounting takes fusermount3, which gains rights."""
+    needs_sandbox()
+    harness.needs_reach()
+    source = make_source(work)
+    for call in (None, "socket"):
+        flag = f"{work}/user-{call}"
+        with Mount(work, source, "--sandbox=require", user=harness.NOBODY,
+                   env={"LD_PRELOAD": STRAY, "STRAY": call,
+                        "STRAY_AT": flag} if call else None) as mount:
+            inner = status_of(mount.pid)
+            equal((inner["Seccomp"], inner["NoNewPrivs"]), ("2", "1"))
+            equal((inner["CapEff"], inner["CapPrm"]), ("0" * 16, "0" * 16))
+            equal(status_of(mount.process.pid)["NoNewPrivs"], "0")
+            path = mount.path("a.b2frame/data.bin")
+            if not call:
+                equal(harness.as_user(harness.NOBODY,
+                                      lambda p=path: harness.read(p)), 0)
+                continue
+            harness.write(flag, b"")
+            assert harness.as_user(harness.NOBODY,
+                                   lambda p=path: harness.read(p)) in (
+                errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT)
+            equal(mount.process.wait(20), DIED, "exit")
+            equal(harness.mounted(mount.point), None)
+            mount.process.returncode = 0
+
+
 def without_it_there_is_none(work):
     source = make_source(work)
     with Mount(work, source, "--sandbox=off") as mount:
@@ -97,9 +126,7 @@ def calls_of_a_decoder_that_was_taken_over_end_it(work):
 
 def when_who_serves_dies_the_keeper_says_so_and_unmounts(work):
     source = make_source(work)
-    # A sanitizer makes another signal of a fault.
-    numbers = [signal.SIGKILL] + [signal.SIGSEGV] * (not harness.SANITIZED)
-    for number in numbers:
+    for number in (signal.SIGKILL, signal.SIGABRT):
         with Mount(work, source) as mount:
             harness.read(mount.path("a.b2frame/data.bin"))
             file = os.open(mount.path("plain"), os.O_RDONLY)
@@ -114,6 +141,62 @@ def when_who_serves_dies_the_keeper_says_so_and_unmounts(work):
                 assert error.errno in (errno.ENOTCONN, errno.EIO), error
             os.close(file)
             mount.process.returncode = 0
+
+
+def with_restart_another_one_serves(work):
+    """In the foreground and in the background; also to be dumped never."""
+    source = make_source(work)
+    log = work + "/log"
+    with Mount(work, source, "--restart", f"--log_file={log}") as mount:
+        file = os.open(mount.path("plain"), os.O_RDONLY)
+        for number in (signal.SIGKILL, signal.SIGABRT):
+            before = harness.server_of(mount.process.pid)
+            os.kill(before, number)
+            assert wait_until(lambda b=before: harness.server_of(
+                mount.process.pid) not in (b, mount.process.pid))
+            assert wait_until(lambda: reads(mount.path("plain")) == b"plain")
+            assert fails(lambda: os.pread(file, 5, 0)), "of the dead mount"
+        # It tells its file system, which is dead, and is closed all the same.
+        assert fails(lambda: os.close(file)), "of the dead mount"
+        equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
+        os.rename(log, log + ".old")
+        mount.process.send_signal(signal.SIGUSR2)
+        assert wait_until(lambda: os.path.exists(log))
+    assert b"killed by signal 9" in harness.read(log + ".old")
+
+
+def reads(path):
+    try:
+        return harness.read(path)
+    except OSError:
+        return None
+
+
+def fails(call):
+    try:
+        call()
+    except OSError as error:
+        return error.errno in (errno.ENOTCONN, errno.EIO,
+                               errno.ECONNABORTED)
+    return False
+
+
+def what_dies_again_and_again_is_left(work):
+    source = make_source(work)
+    with Mount(work, source, "--restart") as mount:
+        for _ in range(6):
+            server = harness.server_of(mount.process.pid)
+            assert server != mount.process.pid, mount.log()
+            os.kill(server, signal.SIGKILL)
+            if not wait_until(lambda s=server: mount.process.poll() is not None
+                              or (harness.server_of(mount.process.pid)
+                                  not in (s, mount.process.pid) and
+                                  reads(mount.path("plain")) == b"plain")):
+                raise AssertionError(mount.log())
+        equal(mount.process.wait(20), DIED, "exit")
+        assert mount.log_lines("not started again"), mount.log()
+        equal(harness.mounted(mount.point), None)
+        mount.process.returncode = 0
 
 
 def when_the_keeper_dies_who_serves_ends(work):
@@ -182,11 +265,15 @@ def a_file_that_comes_after_the_mount_is_read(work):
 
 
 if __name__ == "__main__":
+    namespace.enter()
     harness.main([
         it_is_in_force_and_told,
+        an_ordinary_user_has_it_and_unmounts,
         without_it_there_is_none,
         calls_of_a_decoder_that_was_taken_over_end_it,
         when_who_serves_dies_the_keeper_says_so_and_unmounts,
+        with_restart_another_one_serves,
+        what_dies_again_and_again_is_left,
         when_the_keeper_dies_who_serves_ends,
         what_the_kernel_lacks_is_told_or_refused,
         a_source_that_is_no_container_is_refused_from_within,

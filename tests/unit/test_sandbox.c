@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -281,6 +282,30 @@ static int read_parents_memory(void)
 				 NULL, 0, 0));
 }
 
+/* Through the call itself, whichever one the C library takes. */
+static int read_limits(void)
+{
+	struct rlimit limit;
+
+	return result_of(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL,
+				 &limit));
+}
+
+static int raise_limits(void)
+{
+	const struct rlimit limit = { 64, 64 };
+
+	return result_of(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit,
+				 NULL));
+}
+
+static int type_for_the_user(void)
+{
+	char letter = 'x';
+
+	return result_of(ioctl(STDIN_FILENO, TIOCSTI, &letter));
+}
+
 static int call_from_the_future(void)
 {
 	return result_of(syscall(509));
@@ -424,6 +449,9 @@ static void calls_that_serving_does_not_need_are_the_end(void **state)
 	ends(terms, trace, "ptrace");
 	ends(terms, signal_parent, "kill");
 	ends(terms, become_root, "setuid");
+	ends(terms, raise_limits, "prlimit64");
+	works(terms, read_limits);
+	fails(terms, type_for_the_user, ENOTTY);
 	ends(terms, make_mount, "mount");
 	ends(terms, make_ring, "io_uring_setup");
 	ends(terms, read_parents_memory, "process_vm_readv");
