@@ -19,10 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINE_CAP 2048
 #define QUOTE_CAP 1024
+#define STAMP_CAP 48	/* a time, and the number of a process */
 
 static struct {
 	pthread_mutex_t lock;
@@ -207,14 +209,31 @@ static bool try_write(const char *bytes, size_t len)
 	return false;
 }
 
+/* A file is read long afterwards, and may be that of several mounts; what takes
+ * the lines of a terminal adds both by itself. */
+static void stamp(char text[STAMP_CAP])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	size_t len = 0;
+
+	text[0] = '\0';
+	if (state.target == LOG_TO_FILE && gmtime_r(&now, &tm))
+		len = strftime(text, STAMP_CAP, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	if (len)
+		snprintf(text + len, STAMP_CAP - len, " [%ld] ",
+			 (long)getpid());
+}
+
 static void write_bytes(const char *bytes, size_t len)
 {
-	char lost[64];
+	char lost[STAMP_CAP + 64], when[STAMP_CAP];
 	int n;
 
 	if (state.n_lost) {
-		n = snprintf(lost, sizeof(lost), "%swarn: %llu lines lost\n",
-			     state.cut ? "\n" : "",
+		stamp(when);
+		n = snprintf(lost, sizeof(lost), "%s%swarn: %llu lines lost\n",
+			     state.cut ? "\n" : "", when,
 			     (unsigned long long)state.n_lost);
 		if (!try_write(lost, (size_t)n))
 			return;
@@ -241,7 +260,7 @@ static void hand_over(enum log_level level, const char *text)
 /* With the lock held. text has no line end. */
 static void write_line(enum log_level level, const char *text)
 {
-	char line[LINE_CAP + 16];
+	char line[STAMP_CAP + LINE_CAP + 16], when[STAMP_CAP];
 	int len;
 
 	if (state.target == LOG_TO_SYSLOG) {
@@ -253,8 +272,9 @@ static void write_line(enum log_level level, const char *text)
 		hand_over(level, text);
 		return;
 	}
-	len = snprintf(line, sizeof(line), "%s: %s\n", level_names[level],
-		       text);
+	stamp(when);
+	len = snprintf(line, sizeof(line), "%s%s: %s\n", when,
+		       level_names[level], text);
 	if (len < 0)
 		return;
 	if ((size_t)len >= sizeof(line)) {

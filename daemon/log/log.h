@@ -34,7 +34,8 @@ bool log_level_parse(const char *text, enum log_level *ret_level);
 /* "warn" */
 const char *log_level_name(enum log_level level);
 void log_set_level(enum log_level level);
-/* path is for LOG_TO_FILE, which is appended to. 0 or -errno. */
+/* path is for LOG_TO_FILE, which is appended to; its lines begin with the time
+ * (UTC) and the process. 0 or -errno. */
 int log_open(enum log_target target, const char *path);
 /* Hands each line to a function, which says whether it took it; it is not
  * called twice at once, and logs nothing itself. */

@@ -20,6 +20,8 @@ def make_source(work):
         harness.write(f"{source}/{i:04}{'x' * 120}.b2frame",
                       samples.frame(DATA, 500))
     return source
+# When, and by which process.
+STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \[\d+\] "
 
 
 def open_all(mount):
@@ -44,12 +46,12 @@ def a_fifo_that_nobody_reads_holds_up_nothing(work):
             except BlockingIOError:
                 break
         for line in said.decode().splitlines():
-            assert re.match("(info|notice|warn): ", line), line
+            assert re.match(STAMP + "(info|notice|warn): ", line), line
         assert b"mounted on" in said, said[:200]
         harness.write(source + "/new.b2frame", samples.frame(DATA, 500))
         harness.read(mount.path("new.b2frame/data.bin"))
         said = os.read(reader, 65536).decode()
-        lost = re.match(r"warn: (\d+) lines lost\n", said)
+        lost = re.match(STAMP + r"warn: (\d+) lines lost\n", said)
         assert lost and 0 < int(lost.group(1)) < N, said
         assert "new.b2frame" in said, said
         os.close(reader)

@@ -389,7 +389,8 @@ def logs_go_where_they_are_told(work):
         equal(run("--unmount", point).returncode, 0)
     finally:
         harness.end_background(point)
-    lines = harness.read(log).decode().splitlines()
+    lines = [line.split(" ", 2)[2]
+             for line in harness.read(log).decode().splitlines()]
     assert any(line.startswith("notice: mounted") for line in lines), lines
     assert any(line.startswith("info: 'a.b2frame'") for line in lines), lines
     assert any(line.startswith("notice: unmounted") for line in lines), lines
