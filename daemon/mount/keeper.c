@@ -19,6 +19,7 @@
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static int kept_fd = -1;
 struct keeper {
 	struct daemon *daemon;
 	pid_t server;
-	int line;		/* to it; -1: it has ended */
+	struct line line;	/* to it; closed where it has ended */
 	int signals;		/* signalfd */
 	bool asked;		/* to end */
 	bool forced;		/* without waiting */
@@ -92,9 +93,9 @@ static bool detach(const struct keeper *keeper, bool lazy)
 static void take_down(struct keeper *keeper)
 {
 	keeper->asked = true;
-	line_send(keeper->line, LINE_HURRY, NULL, -1);
+	line_send(&keeper->line, LINE_HURRY, NULL, -1);
 	if (!detach(keeper, true))
-		line_send(keeper->line, LINE_END, NULL, -1);
+		line_send(&keeper->line, LINE_END, NULL, -1);
 }
 
 /* Of what the kernel knows by itself: nobody serves yet. */
@@ -126,29 +127,40 @@ static void raise_readahead(const struct keeper *keeper)
 
 /* ---- Who serves ------------------------------------------------------ */
 
-/* A digit and a line. */
-static void log_words(const char *text)
+/* A digit and a line, which is one line whatever it holds. */
+static void log_words(char *text)
 {
 	int level = text[0] - '0';
 
+	for (char *p = text; *p; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
 	if (level >= LEVEL_ERR && level <= LEVEL_DEBUG)
 		log_msg((enum log_level)level, "%s", text + 1);
+}
+
+/* Of a system call; -1: it is none. */
+static int number_of(const char *text)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	return end == text || *end || number < 0 || number > INT_MAX ?
+	       -1 : (int)number;
 }
 
 static void hear_line(struct keeper *keeper)
 {
 	struct line_message message;
-	int got = line_receive(keeper->line, false, &message);
+	int got = line_hear(&keeper->line, &message);
 
 	if (got == -EAGAIN)
 		return;
 	if (got <= 0) {
-		close(keeper->line);
-		keeper->line = -1;
+		line_close(&keeper->line);
 		return;
 	}
-	if (message.fd >= 0)
-		close(message.fd);
 	switch (message.word) {
 	case LINE_LOG:
 		log_words(message.text);
@@ -160,7 +172,7 @@ static void hear_line(struct keeper *keeper)
 				keeper->daemon->opts->idle_timeout);
 		break;
 	case LINE_BREACH:
-		keeper->breach = atoi(message.text);
+		keeper->breach = number_of(message.text);
 		break;
 	case LINE_READY:
 	case LINE_WATCHED:
@@ -181,9 +193,7 @@ static enum exit_code reap(struct keeper *keeper)
 	char *name;
 	int status;
 
-	if (keeper->line >= 0)
-		close(keeper->line);
-	keeper->line = -1;
+	line_close(&keeper->line);
 	while (waitpid(keeper->server, &status, 0) < 0) {
 		if (errno != EINTR)
 			return EXIT_DIED;
@@ -211,22 +221,22 @@ static enum exit_code kill_server(struct keeper *keeper)
 	kill(keeper->server, SIGKILL);
 	while (waitpid(keeper->server, &status, 0) < 0 && errno == EINTR)
 		;
-	close(keeper->line);
-	keeper->line = -1;
+	line_close(&keeper->line);
 	return EXIT_FAILED;
 }
 
 static int start_server(struct keeper *keeper)
 {
 	pid_t self = getpid();
-	int ends[2], status = line_make(ends);
+	struct line end;
+	int status = line_make(&keeper->line, &end);
 
 	if (status)
 		return status;
 	fflush(NULL);
 	keeper->server = fork();
 	if (keeper->server == 0) {
-		close(ends[0]);
+		line_close(&keeper->line);
 		close(keeper->signals);
 		/* Both are closed, and others may have their numbers, when
 		 * they have been told. */
@@ -234,14 +244,13 @@ static int start_server(struct keeper *keeper)
 			close(kept_fd);
 		if (keeper->daemon->opts->notify_fd >= 0 && !keeper->serves)
 			close(keeper->daemon->opts->notify_fd);
-		exit((int)serve_run(keeper->daemon, ends[1], self));
+		exit((int)serve_run(keeper->daemon, &end, self));
 	}
 	status = keeper->server < 0 ? -errno : 0;
 	log_leave_losses();
-	close(ends[1]);
-	keeper->line = ends[0];
+	line_close(&end);
 	if (status)
-		close(ends[0]);
+		line_close(&keeper->line);
 	return status;
 }
 
@@ -271,7 +280,7 @@ static enum exit_code await_ready(struct keeper *keeper, keeper_told told,
 				  void *arg)
 {
 	struct pollfd fds[] = {
-		{ .fd = keeper->line, .events = POLLIN },
+		{ .fd = keeper->line.hear, .events = POLLIN },
 		{ .fd = keeper->signals, .events = POLLIN },
 	};
 	struct line_message message = { .fd = -1 };
@@ -281,11 +290,11 @@ static enum exit_code await_ready(struct keeper *keeper, keeper_told told,
 	while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
 		if (fds[1].revents && is_asked_early(keeper))
 			return kill_server(keeper);
-		got = line_receive(keeper->line, false, &message);
+		got = line_hear(&keeper->line, &message);
 		if (got == 1 && message.word == LINE_READY)
 			return EXIT_OK;
 		if (got == 1 && message.word == LINE_BREACH)
-			keeper->breach = atoi(message.text);
+			keeper->breach = number_of(message.text);
 		if (got == 1 && message.word == LINE_LOG)
 			log_words(message.text);
 		if (got == 0)
@@ -331,7 +340,7 @@ static void reopen_log(struct keeper *keeper)
 		return;
 	}
 	fd = log_copy_fd();
-	if (fd < 0 || !line_send(keeper->line, LINE_NEW_LOG, NULL, fd))
+	if (fd < 0 || !line_send(&keeper->line, LINE_NEW_LOG, NULL, fd))
 		log_msg(LEVEL_ERR, "who serves still writes the old log");
 	if (fd >= 0)
 		close(fd);
@@ -344,7 +353,7 @@ static void hear_signal(struct keeper *keeper)
 	if (number == 0)
 		return;
 	if (number == SIGUSR1) {
-		line_send(keeper->line, LINE_STATS, NULL, -1);
+		line_send(&keeper->line, LINE_STATS, NULL, -1);
 		return;
 	}
 	if (number == SIGUSR2) {
@@ -354,7 +363,7 @@ static void hear_signal(struct keeper *keeper)
 	log_msg(LEVEL_INFO, "signal %u", number);
 	if (keeper->asked) {
 		keeper->forced = true;
-		line_send(keeper->line, LINE_FORCE, NULL, -1);
+		line_send(&keeper->line, LINE_FORCE, NULL, -1);
 		return;
 	}
 	ready_tell_end();
@@ -365,12 +374,12 @@ static void hear_signal(struct keeper *keeper)
 static void keep(struct keeper *keeper)
 {
 	struct pollfd fds[] = {
-		{ .fd = keeper->line, .events = POLLIN },
+		{ .fd = keeper->line.hear, .events = POLLIN },
 		{ .fd = keeper->signals, .events = POLLIN },
 	};
 	int n;
 
-	while (keeper->line >= 0) {
+	while (keeper->line.hear >= 0) {
 		n = poll(fds, 2, keeper->forced ? FORCED_MS : -1);
 		if (n == 0)
 			kill(keeper->server, SIGKILL);
@@ -400,11 +409,11 @@ static bool hand_over(struct keeper *keeper)
 	}
 	know_mount(keeper);
 	unmount_thread_name(name, keeper->major, keeper->minor);
-	line_send(keeper->line, LINE_DEVICE, name, fuse_session_fd(session));
+	line_send(&keeper->line, LINE_DEVICE, name, fuse_session_fd(session));
 	/* It closes with the server's last descriptors, behind the device: so
 	 * fusermount3 finds a mount that is dead, and not one that is dying. */
 	if (daemon->opts->auto_unmount && watched >= 0)
-		line_send(keeper->line, LINE_WATCHED, NULL, watched);
+		line_send(&keeper->line, LINE_WATCHED, NULL, watched);
 	session_leave(session);
 	return true;
 }
@@ -431,7 +440,7 @@ static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 	raise_readahead(keeper);
 	log_msg(LEVEL_NOTICE, "mounted on '%s'", point);
 	if (told(arg, NULL))
-		line_send(keeper->line, LINE_MOUNTED, NULL, -1);
+		line_send(&keeper->line, LINE_MOUNTED, NULL, -1);
 	else
 		take_down(keeper);
 	keeper->serves = true;
@@ -524,7 +533,8 @@ void keeper_keep_fd(int fd)
 
 enum exit_code keeper_run(struct daemon *daemon, keeper_told told, void *arg)
 {
-	struct keeper keeper = { .daemon = daemon, .line = -1,
+	struct keeper keeper = { .daemon = daemon,
+				 .line = { .hear = -1, .speak = -1 },
 				 .signals = -1, .breach = -1 };
 	const struct opts *opts = daemon->opts;
 	enum exit_code code = EXIT_FAILED;

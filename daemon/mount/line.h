@@ -6,7 +6,10 @@
  *
  * Nobody waits for the other: a message that finds no room is lost, which
  * happens to lines of the log alone. What the server says is not trusted: the
- * most that it gets is what a mount's end gives it.
+ * most that it gets is what a mount's end gives it. So it speaks by a pipe, by
+ * which no descriptor can be passed: the keeper, if it had the device, would
+ * keep a dead mount alive, and closing some others takes as long as who sent
+ * them likes.
  */
 #ifndef BFS_DAEMON_MOUNT_LINE_H
 #define BFS_DAEMON_MOUNT_LINE_H
@@ -39,12 +42,27 @@ struct line_message {
 	int fd;			/* -1: none; the receiver's */
 };
 
-/* Two ends, or -errno. */
-int line_make(int ret_ends[2]);
-/* text may be NULL, fd -1. False where it could not be sent. */
-bool line_send(int end, enum line_word word, const char *text, int fd);
-/* 1, 0 where the other end is closed, or -errno: -EAGAIN where nothing is there
- * and wait is false. */
-int line_receive(int end, bool wait, struct line_message *ret_message);
+/* One side's descriptors; -1: closed. */
+struct line {
+	int hear;	/* readable where the other has spoken or ended */
+	int speak;
+};
+
+/* 0, or -errno. */
+int line_make(struct line *ret_keeper, struct line *ret_server);
+void line_close(struct line *line);
+
+/* The keeper's. text may be NULL, fd -1. False where it could not be sent. */
+bool line_send(const struct line *line, enum line_word word, const char *text,
+	       int fd);
+/* 1, 0 where the other end is closed, or -errno: -EAGAIN where nothing is
+ * there. The word may be any byte; there is never a descriptor. */
+int line_hear(const struct line *line, struct line_message *ret_message);
+
+/* The server's. */
+bool line_tell(const struct line *line, enum line_word word, const char *text);
+/* As line_hear; where wait is true, it is never -EAGAIN. */
+int line_receive(const struct line *line, bool wait,
+		 struct line_message *ret_message);
 
 #endif

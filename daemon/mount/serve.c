@@ -55,7 +55,7 @@ struct serve {
 	struct daemon *daemon;
 	pthread_t workers[MAX_WORKERS];
 	unsigned n_workers;
-	int line;		/* to the keeper */
+	struct line line;	/* to the keeper */
 	int ended;		/* eventfd: a worker ended */
 	int null;		/* /dev/null; -1 */
 	char name[UNMOUNT_THREAD_NAME_CAP];	/* of the workers */
@@ -63,7 +63,7 @@ struct serve {
 };
 
 /* The line again, for those of the log. */
-static int log_line = -1;
+static struct line log_line = { .hear = -1, .speak = -1 };
 
 /* When requests came last. */
 struct use {
@@ -228,7 +228,7 @@ static void look_for_use(struct serve *serve, struct use *use)
 		use->trimmed = true;
 	}
 	if (limit && (uint64_t)(now_seconds() - use->since) >= limit)
-		line_send(serve->line, LINE_IDLE, NULL, -1);
+		line_tell(&serve->line, LINE_IDLE, NULL);
 }
 
 static void heed_mounted(struct serve *serve)
@@ -245,7 +245,7 @@ static void heed_mounted(struct serve *serve)
 static bool hear_keeper(struct serve *serve)
 {
 	struct line_message message = { .fd = -1 };
-	int got = line_receive(serve->line, false, &message);
+	int got = line_receive(&serve->line, false, &message);
 
 	if (got == -EAGAIN)
 		return false;
@@ -291,7 +291,7 @@ static void wait_for_end(struct serve *serve)
 {
 	struct pollfd fds[] = {
 		{ .fd = serve->ended, .events = POLLIN },
-		{ .fd = serve->line, .events = POLLIN },
+		{ .fd = serve->line.hear, .events = POLLIN },
 		{ .fd = interrupts_watch_fd(serve->daemon), .events = POLLIN },
 	};
 	struct use use = { .since = now_seconds() };
@@ -340,7 +340,7 @@ static bool log_to_keeper(enum log_level level, const char *text)
 	char line[LINE_TEXT_CAP];
 
 	snprintf(line, sizeof(line), "%d%s", (int)level, text);
-	return line_send(log_line, LINE_LOG, line, -1);
+	return line_tell(&log_line, LINE_LOG, line);
 }
 
 /* syslog(3) connects anew when it must: the keeper can. */
@@ -360,7 +360,7 @@ static int confine(const struct serve *serve, char *error, size_t cap)
 		.source_fd = daemon->src.root_fd,
 		.network = daemon->src.far != NULL,
 		.write_dir = daemon->write_dir,
-		.tell_fd = serve->line,
+		.tell_fd = serve->line.speak,
 		.tell_word = LINE_BREACH,
 	};
 
@@ -381,7 +381,7 @@ static int take_device(struct serve *serve)
 	struct daemon *daemon = serve->daemon;
 	struct line_message message = { .fd = -1 };
 
-	if (line_receive(serve->line, true, &message) != 1 ||
+	if (line_receive(&serve->line, true, &message) != 1 ||
 	    message.word != LINE_DEVICE || message.fd < 0)
 		return -1;
 	snprintf(serve->name, sizeof(serve->name), "%.*s",
@@ -442,14 +442,15 @@ static enum exit_code open_and_serve(struct serve *serve)
 	patience_end(&patience);
 	if (code)
 		return code;
-	if (!line_send(serve->line, LINE_READY, NULL, -1))
+	if (!line_tell(&serve->line, LINE_READY, NULL))
 		return EXIT_FAILED;
 	if (!opts->foreground && !opts->log_file)
 		hand_on_log(serve);
 	return serve_device(serve);
 }
 
-enum exit_code serve_run(struct daemon *daemon, int line, pid_t keeper)
+enum exit_code serve_run(struct daemon *daemon, const struct line *line,
+			 pid_t keeper)
 {
 	struct serve *serve = calloc(1, sizeof(*serve));
 	enum exit_code code;
@@ -459,7 +460,7 @@ enum exit_code serve_run(struct daemon *daemon, int line, pid_t keeper)
 		_exit(EXIT_FAILED);
 	prctl(PR_SET_NAME, UNMOUNT_SERVER_NAME);
 	serve->daemon = daemon;
-	serve->line = line;
+	serve->line = *line;
 	serve->ended = -1;
 	serve->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	code = open_and_serve(serve);

@@ -8,11 +8,13 @@
 
 #include "check/info.h"
 #include "daemon.h"
+#include "mount/line.h"
 
 #include <sys/types.h>
 
 /* Opens SOURCE, takes the device, serves until it closes. Frees the daemon.
  * Called by the keeper's child; keeper is the keeper's process. */
-enum exit_code serve_run(struct daemon *daemon, int line, pid_t keeper);
+enum exit_code serve_run(struct daemon *daemon, const struct line *line,
+			 pid_t keeper);
 
 #endif

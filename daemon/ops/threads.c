@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,7 +113,7 @@ static void lower_priority(void)
 	const struct sched_param param = { 0 };
 
 	(void)sched_setscheduler(0, SCHED_BATCH, &param);
-	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SLOW_NICE);
+	(void)setpriority(PRIO_PROCESS, 0, SLOW_NICE);
 }
 
 static void wait_for_work(struct work *work, enum stage stage)

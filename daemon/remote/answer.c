@@ -73,20 +73,21 @@ static void take_range(struct answer *a, const char *value, size_t len)
 
 static void take_retry(struct response *r, const char *value, size_t len)
 {
+	const int64_t most = MOST_RETRY_MS / 1000;
 	char text[64];
-	int64_t ms;
+	int64_t seconds;
 
 	if (len >= sizeof(text))
 		return;
 	memcpy(text, value, len);
 	text[len] = '\0';
 	if (isdigit((unsigned char)*text))
-		ms = len > 6 ? MOST_RETRY_MS : (int64_t)atol(text) * 1000;
+		seconds = len > 6 ? most : (int64_t)atol(text);
 	else
-		ms = (curl_getdate(text, NULL) - time(NULL)) * 1000;
-	if (ms > 0)
-		r->retry_ms = ms < MOST_RETRY_MS ? (uint64_t)ms :
-						   MOST_RETRY_MS;
+		seconds = curl_getdate(text, NULL) - time(NULL);
+	if (seconds > 0)
+		r->retry_ms = (uint64_t)(seconds < most ? seconds : most) *
+			      1000;
 }
 
 void answer_begin(struct answer *a)

@@ -17,9 +17,11 @@
 
 #ifdef BFS_HAVE_SECCOMP
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stddef.h>
 #include <seccomp.h>
@@ -29,6 +31,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,8 +53,7 @@ static const char *const always[] = {
 	/* Bytes, and what is known of files. */
 	"readv", "preadv", "preadv2", "write", "lseek", "_llseek", "open",
 	"openat", "openat2", "close", "close_range", "dup", "dup2", "dup3",
-	"fcntl", "fcntl64", "fstat",
-	"fstat64", "stat", "stat64", "lstat", "lstat64", "newfstatat",
+	"fstat", "fstat64", "stat", "stat64", "lstat", "lstat64", "newfstatat",
 	"fstatat64", "statx", "statfs", "statfs64", "fstatfs", "fstatfs64",
 	"access", "faccessat", "faccessat2", "readlink", "readlinkat",
 	"getdents64", "getdents", "getxattr", "lgetxattr", "fgetxattr",
@@ -61,23 +63,22 @@ static const char *const always[] = {
 	/* Between threads, and with the keeper. */
 	"pipe", "pipe2", "eventfd2", "ppoll", "ppoll_time64",
 	"select", "_newselect", "pselect6", "epoll_create1", "epoll_ctl",
-	"epoll_wait", "epoll_pwait", "epoll_pwait2", "sendto", "send",
-	"sendmsg", "recvfrom", "recv", "recvmsg", "shutdown",
+	"epoll_wait", "epoll_pwait", "epoll_pwait2", "recvfrom", "recv",
+	"recvmsg", "shutdown",
 	/* Memory. */
 	"brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise",
 	"mincore", "membarrier", "mlock", "munlock",
 	/* Threads, time, signals. */
 	"futex_time64", "set_robust_list", "get_robust_list",
 	"rseq", "set_tid_address", "sched_yield", "sched_getaffinity",
-	"sched_setaffinity", "sched_getparam", "sched_getscheduler",
-	"sched_setscheduler",
+	"sched_getparam", "sched_getscheduler",
 	"sched_get_priority_max", "sched_get_priority_min", "getcpu",
-	"setpriority", "getpriority", "clock_gettime", "clock_gettime64",
+	"getpriority", "clock_gettime", "clock_gettime64",
 	"clock_getres", "clock_nanosleep", "clock_nanosleep_time64",
 	"nanosleep", "gettimeofday", "time", "times", "getrusage",
 	"sysinfo", "uname", "rt_sigaction", "rt_sigprocmask",
 	"rt_sigreturn", "sigreturn", "sigaltstack", "rt_sigtimedwait",
-	"restart_syscall", "tgkill", "exit", "exit_group", "getpid",
+	"restart_syscall", "exit", "exit_group", "getpid",
 	"gettid", "getppid", "getuid", "geteuid", "getgid", "getegid",
 	"getuid32", "geteuid32", "getgid32", "getegid32", "getresuid",
 	"getresgid", "getgroups", "getsid", "getpgrp", "setsid",
@@ -90,6 +91,7 @@ static const char *const always[] = {
 };
 
 static const char *const with_network[] = {
+	"sendto", "send", "sendmsg",
 	"connect", "bind", "getsockname", "getpeername", "getsockopt",
 	"setsockopt", "sendmmsg", "recvmmsg", "socketpair",
 	NULL,
@@ -210,34 +212,76 @@ static void add_young(struct program *p)
 	answer(p, FAIL(ENOSYS));
 }
 
+/* What the headers know only with _GNU_SOURCE, or not at all. */
+#define SET_PIPE_SIZE 1031
+#define GET_PIPE_SIZE 1032
+
+#define TRAP SECCOMP_RET_TRAP
+#define MOST_ANSWERS 8
+
 /* Threads yes, processes no; what the C library can do without it does without:
  * a clone3 cannot be looked into. Of settings, the names of threads. What a
  * device can be told is not for us: streams ask whether they are a terminal.
- * Limits are read only. Sockets lead to servers, not to others here. */
+ * Of descriptors, copies and flags: who may be told of one by a signal is other
+ * processes too. Threads are sent signals, and set behind others, which are
+ * ours: root's are of all root's processes. Limits are read only. Sockets lead
+ * to servers, not to others here, by what names and servers take: protocols are
+ * much of the kernel. */
 static const struct rule {
 	const char *name;
 	bool network;		/* only then */
 	bool wide;		/* a pointer, which is to be NULL */
+	bool of_us;		/* the value is our process */
+	bool more;		/* the next rule, of the same name, decides */
 	size_t argument;
 	uint32_t mask;		/* of what is compared */
 	size_t n;
 	struct {
 		uint32_t value, action;
-	} answers[4];
+	} answers[MOST_ANSWERS];
 	uint32_t otherwise;
 } rules[] = {
-	{ "clone", false, false, CLONE_FLAGS_AT, CLONE_THREAD | CLONE_VM, 1,
-	  { { CLONE_THREAD | CLONE_VM, ALLOW } }, SECCOMP_RET_TRAP },
-	{ "clone3", false, false, 0, 0, 0, { { 0, 0 } }, FAIL(ENOSYS) },
-	{ "prctl", false, false, 0, UINT32_MAX, 1,
-	  { { PR_SET_NAME, ALLOW } }, FAIL(EINVAL) },
-	{ "prlimit64", false, true, 2, UINT32_MAX, 1, { { 0, ALLOW } },
-	  SECCOMP_RET_TRAP },
-	{ "ioctl", false, false, 1, UINT32_MAX, 1, { { FIONREAD, ALLOW } },
-	  FAIL(ENOTTY) },
-	{ "socket", true, false, 0, UINT32_MAX, 4,
-	  { { AF_INET, ALLOW }, { AF_INET6, ALLOW }, { AF_NETLINK, ALLOW },
-	    { AF_UNIX, FAIL(EAFNOSUPPORT) } }, SECCOMP_RET_TRAP },
+	{ .name = "fcntl", .argument = 1, .mask = UINT32_MAX, .n = 7,
+	  .answers = { { F_GETFL, ALLOW }, { F_SETFL, ALLOW },
+		       { F_GETFD, ALLOW }, { F_SETFD, ALLOW },
+		       { F_DUPFD_CLOEXEC, ALLOW }, { SET_PIPE_SIZE, ALLOW },
+		       { GET_PIPE_SIZE, ALLOW } },
+	  .otherwise = FAIL(EINVAL) },
+	{ .name = "fcntl64", .argument = 1, .mask = UINT32_MAX, .n = 7,
+	  .answers = { { F_GETFL, ALLOW }, { F_SETFL, ALLOW },
+		       { F_GETFD, ALLOW }, { F_SETFD, ALLOW },
+		       { F_DUPFD_CLOEXEC, ALLOW }, { SET_PIPE_SIZE, ALLOW },
+		       { GET_PIPE_SIZE, ALLOW } },
+	  .otherwise = FAIL(EINVAL) },
+	{ .name = "clone", .argument = CLONE_FLAGS_AT,
+	  .mask = CLONE_THREAD | CLONE_VM, .n = 1,
+	  .answers = { { CLONE_THREAD | CLONE_VM, ALLOW } },
+	  .otherwise = TRAP },
+	{ .name = "clone3", .otherwise = FAIL(ENOSYS) },
+	{ .name = "tgkill", .of_us = true, .mask = UINT32_MAX, .n = 1,
+	  .answers = { { 0, ALLOW } }, .otherwise = TRAP },
+	{ .name = "setpriority", .mask = UINT32_MAX, .more = true, .n = 1,
+	  .answers = { { PRIO_PROCESS, ALLOW } }, .otherwise = TRAP },
+	{ .name = "setpriority", .argument = 1, .mask = UINT32_MAX, .n = 1,
+	  .answers = { { 0, ALLOW } }, .otherwise = TRAP },
+	{ .name = "sched_setscheduler", .mask = UINT32_MAX, .n = 1,
+	  .answers = { { 0, ALLOW } }, .otherwise = TRAP },
+	{ .name = "prctl", .mask = UINT32_MAX, .n = 1,
+	  .answers = { { PR_SET_NAME, ALLOW } }, .otherwise = FAIL(EINVAL) },
+	{ .name = "prlimit64", .wide = true, .argument = 2,
+	  .mask = UINT32_MAX, .n = 1, .answers = { { 0, ALLOW } },
+	  .otherwise = TRAP },
+	{ .name = "ioctl", .argument = 1, .mask = UINT32_MAX, .n = 1,
+	  .answers = { { FIONREAD, ALLOW } }, .otherwise = FAIL(ENOTTY) },
+	{ .name = "socket", .network = true, .argument = 2,
+	  .mask = UINT32_MAX, .more = true, .n = 3,
+	  .answers = { { 0, ALLOW }, { IPPROTO_TCP, ALLOW },
+		       { IPPROTO_UDP, ALLOW } },
+	  .otherwise = FAIL(EPROTONOSUPPORT) },
+	{ .name = "socket", .network = true, .mask = UINT32_MAX, .n = 4,
+	  .answers = { { AF_INET, ALLOW }, { AF_INET6, ALLOW },
+		       { AF_NETLINK, ALLOW },
+		       { AF_UNIX, FAIL(EAFNOSUPPORT) } }, .otherwise = TRAP },
 };
 
 /* Of the 64 bits of an argument. */
@@ -249,9 +293,12 @@ static void load_argument(struct program *p, size_t i, bool upper)
 	     (second ? 4 : 0));
 }
 
-/* Nothing goes on behind it: the call's number is not what is loaded then. */
+/* What goes on behind it is a rule of the same call: its number is not what is
+ * loaded then. */
 static void judge(struct program *p, const struct rule *rule)
 {
+	uint32_t value;
+
 	if (rule->wide) {
 		load_argument(p, rule->argument, true);
 		add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
@@ -259,24 +306,35 @@ static void judge(struct program *p, const struct rule *rule)
 	}
 	load_argument(p, rule->argument, false);
 	add(p, BPF_ALU | BPF_AND | BPF_K, rule->mask, 0, 0);
-	for (size_t i = 0; i < rule->n; i++)
-		answer_to(p, rule->answers[i].value, rule->answers[i].action);
+	for (size_t i = 0; i < rule->n; i++) {
+		value = rule->of_us ? (uint32_t)getpid() :
+				      rule->answers[i].value;
+		/* Over the other answers, and that to all else. */
+		if (rule->more)
+			add(p, BPF_JMP | BPF_JEQ | BPF_K, value,
+			    rule->n - i, 0);
+		else
+			answer_to(p, value, rule->answers[i].action);
+	}
 	answer(p, rule->otherwise);
 }
 
 static void add_rules(struct program *p, bool network)
 {
+	const struct rule *end = rules + sizeof(rules) / sizeof(rules[0]);
 	size_t before, at;
 	int number;
 
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		number = seccomp_syscall_resolve_name(rules[i].name);
-		if (number < 0 || (rules[i].network && !network))
+	for (const struct rule *rule = rules; rule < end; rule++) {
+		number = seccomp_syscall_resolve_name(rule->name);
+		if (number < 0 || (rule->network && !network))
 			continue;
 		before = p->n;
 		add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
 		at = p->n;
-		judge(p, &rules[i]);
+		for (; rule->more; rule++)
+			judge(p, rule);
+		judge(p, rule);
 		if (p->n <= MOST_STEPS)
 			p->steps[before].jf = (uint8_t)(p->n - at);
 	}
@@ -315,8 +373,7 @@ static void tell_and_end(int signal, siginfo_t *info, void *context)
 	} while (number && at > 1);
 	text[--at] = tell_word;
 	if (tell_fd >= 0)
-		(void)!send(tell_fd, text + at, sizeof(text) - at,
-			    MSG_DONTWAIT | MSG_NOSIGNAL);
+		(void)!write(tell_fd, text + at, sizeof(text) - at);
 	_exit(SANDBOX_BREACH);
 }
 

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define JOBS_PER_THREAD 16
@@ -96,7 +95,7 @@ static void lower_priority(void)
 	const struct sched_param param = { 0 };
 
 	(void)sched_setscheduler(0, SCHED_BATCH, &param);
-	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
 }
 
 static void *work(void *arg)

@@ -124,6 +124,27 @@ def calls_of_a_decoder_that_was_taken_over_end_it(work):
             mount.process.returncode = 0
 
 
+def what_it_says_to_its_keeper_is_no_more_than_words(work):
+    """Which become single lines of the log, and change nothing."""
+    needs_sandbox()
+    source = make_source(work)
+    flag = work + "/now"
+    with Mount(work, source, env={"LD_PRELOAD": STRAY, "STRAY": "babble",
+                                  "STRAY_AT": flag}) as mount:
+        equal(harness.read(mount.path("plain")), b"plain")
+        keeper = f"/proc/{mount.process.pid}/fd"
+        before = sorted(os.listdir(keeper))
+        harness.write(flag, b"")
+        equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
+        assert wait_until(lambda: mount.log_lines("FORGED")), mount.log()
+        equal(sorted(os.listdir(keeper)), before)
+        for line in mount.log().splitlines():
+            assert not line.startswith("FORGED"), line
+            assert line.isprintable(), line
+        equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
+        assert mount.process.poll() is None
+
+
 def when_who_serves_dies_the_keeper_says_so_and_unmounts(work):
     source = make_source(work)
     for number in (signal.SIGKILL, signal.SIGABRT):
@@ -271,6 +292,7 @@ if __name__ == "__main__":
         an_ordinary_user_has_it_and_unmounts,
         without_it_there_is_none,
         calls_of_a_decoder_that_was_taken_over_end_it,
+        what_it_says_to_its_keeper_is_no_more_than_words,
         when_who_serves_dies_the_keeper_says_so_and_unmounts,
         with_restart_another_one_serves,
         what_dies_again_and_again_is_left,

@@ -9,10 +9,12 @@
 #undef _FORTIFY_SOURCE
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -22,6 +24,39 @@ __attribute__((constructor)) static void begin(void)
 {
 	what = getenv("STRAY");
 	at = getenv("STRAY_AT");
+}
+
+/* All that can be written to a pipe or socket, one of which leads to the keeper.
+ * Not that nobody uses the mount. */
+static void babble(void)
+{
+	static const char *const words[] = {
+		"l0\nFORGED 1", "l0FORGED\x1b[2J\rFORGED", "l", "l9x", "l0",
+		"b99999999999999999999", "b-1", "b", "r", "d", "w", "m", "n",
+		"f", "e", "h", "s", "", "\xff\xff",
+	};
+	static bool done;
+	char bytes[4096];
+
+	if (done)
+		return;
+	done = true;
+	memset(bytes, 'l', sizeof(bytes));
+	for (int fd = 3; fd < 64; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+		struct stat st;
+
+		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY ||
+		    fstat(fd, &st) < 0 ||
+		    (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)))
+			continue;
+		for (int i = 0; i < 20; i++) {
+			for (size_t k = 0; k < sizeof(words) / sizeof(*words);
+			     k++)
+				(void)!write(fd, words[k], strlen(words[k]));
+			(void)!write(fd, bytes, sizeof(bytes));
+		}
+	}
 }
 
 static void stray(void)
@@ -38,6 +73,8 @@ static void stray(void)
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	else if (!strcmp(what, "unlink"))
 		unlink(at);
+	else if (!strcmp(what, "babble"))
+		babble();
 	else if (!strcmp(what, "crash"))
 		abort();
 }

@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -306,6 +307,146 @@ static int type_for_the_user(void)
 	return result_of(ioctl(STDIN_FILENO, TIOCSTI, &letter));
 }
 
+static int signal_parents_thread(void)
+{
+	return result_of(syscall(SYS_tgkill, getppid(), getppid(), 0));
+}
+
+static int signal_ourselves(void)
+{
+	return result_of(syscall(SYS_tgkill, getpid(), syscall(SYS_gettid),
+				 0));
+}
+
+/* The kernel would send it whenever a pipe is written to. */
+static int have_parent_signalled(void)
+{
+	return result_of(fcntl(STDIN_FILENO, F_SETOWN, getppid()));
+}
+
+static int choose_a_signal(void)
+{
+	return result_of(fcntl(STDIN_FILENO, 10 /* F_SETSIG */, SIGKILL));
+}
+
+static int lease_inside(void)
+{
+	int fd = open(inside, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? EACCES :
+	       result_of(fcntl(fd, 1024 /* F_SETLEASE */, F_RDLCK));
+}
+
+static int use_descriptor(void)
+{
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+
+	return flags < 0 ? errno : result_of(fcntl(fd, F_SETFL, flags));
+}
+
+static int slow_down_parent(void)
+{
+	return result_of(setpriority(PRIO_PROCESS, (id_t)getppid(), 19));
+}
+
+static int slow_down_all(void)
+{
+	return result_of(setpriority(PRIO_USER, 0, 19));
+}
+
+static int step_back(void)
+{
+	return result_of(setpriority(PRIO_PROCESS, 0, 19));
+}
+
+static int schedule_parent(void)
+{
+	const struct sched_param param = { 0 };
+
+	return result_of(sched_setscheduler(getppid(), SCHED_BATCH, &param));
+}
+
+static int read_parents(const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)getppid(), what);
+	return open_with(path, O_RDONLY);
+}
+
+static int read_parents_pages(void) { return read_parents("mem"); }
+static int read_parents_map(void) { return read_parents("maps"); }
+static int read_parents_input(void) { return read_parents("fd/0"); }
+static int list_parents_files(void) { return read_parents("fd"); }
+static int read_parents_root(void) { return read_parents("root/etc/passwd"); }
+
+static int write_own_limits(void)
+{
+	return open_with("/proc/self/oom_score_adj", O_WRONLY);
+}
+
+static int send_message(void)
+{
+	struct msghdr message = { 0 };
+
+	return result_of(sendmsg(STDIN_FILENO, &message, 0));
+}
+
+static int load_program(void)
+{
+	return result_of(syscall(SYS_bpf, 0, NULL, 0));
+}
+
+static int catch_faults(void)
+{
+	return result_of(syscall(SYS_userfaultfd, 0));
+}
+
+static int read_keys(void)
+{
+	return result_of(syscall(SYS_keyctl, 0, 0, 0, 0, 0));
+}
+
+static int open_by_number(void)
+{
+	return result_of(syscall(SYS_open_by_handle_at, 0, NULL, 0));
+}
+
+static int take_parents_file(void)
+{
+#ifdef SYS_pidfd_getfd
+	return result_of(syscall(SYS_pidfd_getfd, 0, 0, 0));
+#else
+	return result_of(syscall(438, 0, 0, 0));
+#endif
+}
+
+static int watch_events(void)
+{
+	return result_of(syscall(SYS_perf_event_open, NULL, 0, 0, -1, 0));
+}
+
+static int talk_to_ciphers(void)
+{
+	return result_of(socket(AF_NETLINK, SOCK_RAW, 21 /* CRYPTO */));
+}
+
+static int talk_to_routes(void)
+{
+	return result_of(socket(AF_NETLINK, SOCK_RAW, 0));
+}
+
+static int talk_by_sctp(void)
+{
+	return result_of(socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP));
+}
+
+static int make_packet_socket(void)
+{
+	return result_of(socket(17 /* AF_PACKET */, SOCK_RAW, 0));
+}
+
 static int call_from_the_future(void)
 {
 	return result_of(syscall(509));
@@ -461,6 +602,51 @@ static void calls_that_serving_does_not_need_are_the_end(void **state)
 	close(terms.source_fd);
 }
 
+static void other_processes_are_out_of_reach(void **state)
+{
+	struct sandbox_terms terms = plain_terms();
+
+	(void)state;
+	ends(terms, signal_parents_thread, "tgkill");
+	works(terms, signal_ourselves);
+	fails(terms, have_parent_signalled, EINVAL);
+	fails(terms, choose_a_signal, EINVAL);
+	fails(terms, lease_inside, EINVAL);
+	works(terms, use_descriptor);
+	ends(terms, slow_down_parent, "setpriority");
+	ends(terms, slow_down_all, "setpriority");
+	works(terms, step_back);
+	ends(terms, schedule_parent, "sched_setscheduler");
+	fails(terms, read_parents_pages, EACCES);
+	fails(terms, read_parents_map, EACCES);
+	fails(terms, read_parents_input, EACCES);
+	fails(terms, list_parents_files, EACCES);
+	fails(terms, read_parents_root, EACCES);
+	fails(terms, write_own_limits, EACCES);
+	ends(terms, take_parents_file, "pidfd_getfd");
+	close(terms.source_fd);
+}
+
+static void doors_of_the_kernel_are_shut(void **state)
+{
+	struct sandbox_terms terms = plain_terms();
+
+	(void)state;
+	ends(terms, send_message, "sendmsg");
+	ends(terms, load_program, "bpf");
+	ends(terms, catch_faults, "userfaultfd");
+	ends(terms, read_keys, "keyctl");
+	ends(terms, open_by_number, "open_by_handle_at");
+	ends(terms, watch_events, "perf_event_open");
+	close(terms.source_fd);
+	terms.source_fd = -1;
+	terms.network = true;
+	fails(terms, talk_to_ciphers, EPROTONOSUPPORT);
+	fails(terms, talk_by_sctp, EPROTONOSUPPORT);
+	ends(terms, make_packet_socket, "socket");
+	works(terms, talk_to_routes);
+}
+
 static void rights_are_gone(void **state)
 {
 	struct sandbox_terms terms = plain_terms();
@@ -547,6 +733,8 @@ int main(void)
 		cmocka_unit_test(source_is_read_and_nothing_is_written),
 		cmocka_unit_test(root_reads_what_others_own_and_users_do_not),
 		cmocka_unit_test(calls_that_serving_does_not_need_are_the_end),
+		cmocka_unit_test(other_processes_are_out_of_reach),
+		cmocka_unit_test(doors_of_the_kernel_are_shut),
 		cmocka_unit_test(rights_are_gone),
 		cmocka_unit_test(servers_are_asked_and_never_served),
 		cmocka_unit_test(a_folder_for_writing_is_the_only_one),
