@@ -231,6 +231,8 @@ static void check_members(struct subject *s, const struct bloscfs_node *dir,
 			if (containers)
 				check_inside(s, inner, &node);
 		} else if (attr.is_dir) {
+			if (!containers && strcmp(name, "_cols") == 0)
+				check_table(s->file, dir, &node, take_told, s);
 			check_members(s, &node, inner, containers);
 		} else if (!containers) {
 			err = check_read_entry(s->worker, s->file, &node,

@@ -188,4 +188,12 @@ void check_chunks(struct check_worker *worker, struct check_task *task);
 /* Puts the task on the board, works on it, and waits for the helpers. */
 void check_share(struct check_worker *worker, struct check_task *task);
 
+/* Of the table in the folder dir of a store, whose columns are in the folder
+ * columns: tells those that have less rows than the table. */
+typedef void check_told(void *arg, bool is_note,
+			const struct bloscfs_diag *why);
+void check_table(struct bloscfs_file *file, const struct bloscfs_node *dir,
+		 const struct bloscfs_node *columns, check_told *told,
+		 void *arg);
+
 #endif

@@ -8,9 +8,11 @@
  * the trailer, if any, holds one chunk of user metadata.
  */
 #include "container/container.h"
+#include "container/examine.h"
 
 #include "base/bytes.h"
 #include "container/b2frame.h"
+#include "container/index.h"
 #include "container/indexed.h"
 #include "container/metatable.h"
 #include "base/mem.h"
@@ -18,6 +20,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define TAIL_LEN 23		/* length, then a fingerprint */
 #define COMMON 0x39		/* bytes up to the chunk size's end */
 #define MAX_USERMETA (UINT32_C(1) << 30)
 
@@ -167,12 +170,13 @@ static enum bfs_err open_index(struct bfs_container *f, uint64_t *ret_end,
 static void find_trailer(struct bfs_container *f, uint64_t frame_len,
 			 uint64_t *at)
 {
-	uint8_t tail[23];
+	uint8_t tail[TAIL_LEN];
 	uint64_t len;
 
 	if (frame_len < *at || frame_len - *at < 30 ||
 	    frame_len > bfs_source_len(f->source) ||
-	    bfs_source_read(f->source, frame_len - 23, tail, 23, NULL))
+	    bfs_source_read(f->source, frame_len - TAIL_LEN, tail, TAIL_LEN,
+			    NULL))
 		return;
 	len = bfs_be32(tail + 1);
 	if (tail[0] == 0xce && tail[5] == 0xd8 && len <= frame_len - *at)
@@ -272,10 +276,40 @@ static enum bfs_err open_frame(struct bfs_container *f, const char *name,
 	return open_sections(f, g, frame_len, diag);
 }
 
+/* Index and trailer, which snapshots have not, or do not count. */
+static enum bfs_err examine(struct bfs_container *f,
+			    const struct bfs_examiner *x,
+			    struct bfs_diag *diag)
+{
+	uint64_t len = bfs_source_len(f->source), end, trailer;
+	struct bfs_region parts[2];
+	uint8_t tail[TAIL_LEN];
+	size_t n = 0;
+
+	/* What does not hold has been told; the rest cannot be compared. */
+	if (f->status == BFS_DAMAGED || len < COMMON)
+		return BFS_OK;
+	end = f->data_off + f->data_len;
+	if (f->index)
+		parts[n++] = (struct bfs_region){
+			end, bfs_index_cbytes(f->index), "the index" };
+	BFS_TRY(bfs_source_read(f->source, len - TAIL_LEN, tail, TAIL_LEN,
+				diag));
+	trailer = bfs_be32(tail + 1);
+	if (tail[0] == 0xce && tail[5] == 0xd8 && trailer >= TAIL_LEN &&
+	    trailer <= len)
+		parts[n++] = (struct bfs_region){ len - trailer, trailer,
+						  "the trailer" };
+	if (end <= len)
+		bfs_examine_regions(x, parts, n, end, len);
+	return BFS_OK;
+}
+
 const struct bfs_format bfs_container_earlyframe = {
 	.name = "early b2frame",
 	.probe = probe,
 	.is_short = bfs_b2frame_is_short,
 	.open = open_frame,
 	.span = bfs_index_span,
+	.examine = examine,
 };

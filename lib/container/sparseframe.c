@@ -4,11 +4,13 @@
  * file for each chunk, named by the number that the index gives.
  *
  * Files are opened relative to the directory and never through symlinks; the
- * directory is never listed to find data. See docs/formats/sparseframe.md.
+ * directory is never listed to find data, only to find what is none. See
+ * docs/formats/sparseframe.md.
  */
 #include "container/b2frame.h"
 #include "container/b2parts.h"
 #include "container/container.h"
+#include "container/examine.h"
 #include "container/index.h"
 #include "container/openfiles.h"
 
@@ -18,6 +20,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define INDEX_NAME "chunks.b2frame"
 
@@ -90,6 +94,91 @@ static enum bfs_err source(struct bfs_container *f,
 				 ret_source, diag);
 }
 
+/* ---- files that nobody names ----------------------------------------- */
+
+struct found {
+	const uint64_t *numbers;	/* of files in the index, sorted */
+	size_t n;
+	uint64_t n_others;
+	char first[64];			/* by name, cut */
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* As source() spells it. */
+static bool is_named(const struct found *found, const char *name)
+{
+	uint64_t number = strtoull(name, NULL, 16);
+	char own[24];
+
+	if (!strcmp(name, INDEX_NAME))
+		return true;
+	snprintf(own, sizeof(own), "%08" PRIX64 ".chunk", number);
+	return !strcmp(name, own) &&
+	       bsearch(&number, found->numbers, found->n,
+		       sizeof(*found->numbers), compare_numbers);
+}
+
+static bool look_at(void *arg, const char *name)
+{
+	struct found *found = arg;
+
+	if (is_named(found, name))
+		return true;
+	if (found->n_others++ == 0 || strcmp(name, found->first) < 0)
+		snprintf(found->first, sizeof(found->first), "%.63s", name);
+	return true;
+}
+
+static enum bfs_err examine_files(struct bfs_container *f,
+				  const struct bfs_examiner *x,
+				  struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) uint64_t *numbers = NULL;
+	struct found found = { 0 };
+	struct bfs_span s;
+	enum bfs_err err;
+	uint64_t i;
+
+	/* An index that does not hold names nothing. */
+	if (f->status == BFS_DAMAGED || f->n_chunks > BFS_EXAMINE_MAX)
+		return BFS_OK;
+	numbers = bfs_alloc(((size_t)f->n_chunks + 1) * sizeof(*numbers));
+	if (!numbers)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for the numbers of files");
+	for (i = 0; i < f->n_chunks; i++) {
+		err = span(f, i, &s, diag);
+		if (err != BFS_OK)
+			return bfs_err_passes(err) ? err : BFS_OK;
+		if (s.special == BFS_CHUNK_BLOCKS)
+			numbers[found.n++] = s.file;
+	}
+	qsort(numbers, found.n, sizeof(*numbers), compare_numbers);
+	found.numbers = numbers;
+	err = bfs_dir_each(f->dir, look_at, &found, diag);
+	if (err != BFS_OK)
+		return err == BFS_ERR_UNSUPPORTED ? BFS_OK : err;
+	if (found.n_others)
+		bfs_examine_tell(x, true, 0, -1, "%" PRIu64 " files that "
+				 "nothing names, the first is '%s'",
+				 found.n_others, found.first);
+	return BFS_OK;
+}
+
+static enum bfs_err examine(struct bfs_container *f,
+			    const struct bfs_examiner *x,
+			    struct bfs_diag *diag)
+{
+	BFS_TRY(bfs_b2parts_examine(f, x, diag));
+	return examine_files(f, x, diag);
+}
+
 static void rest(struct bfs_container *f)
 {
 	if (f->priv)
@@ -115,7 +204,7 @@ const struct bfs_format bfs_container_sparseframe = {
 	.open = open_dir,
 	.span = span,
 	.source = source,
-	.examine = bfs_b2parts_examine,
+	.examine = examine,
 	.rest = rest,
 	.close = close_dir,
 };

@@ -8,6 +8,7 @@
  * docs/formats/stores.md.
  */
 #include "container/container.h"
+#include "container/examine.h"
 
 #include "base/bytes.h"
 #include "container/nametree.h"
@@ -374,9 +375,158 @@ static enum bfs_err open_store(struct bfs_container *f, const char *name,
 	return f->tree ? BFS_OK : bfs_nametree_build(NULL, 0, &f->tree, diag);
 }
 
+/* ---- examination ------------------------------------------------------ */
+
+/* Behind a member whose header did not know its length stands that, in 12 to 24
+ * bytes. */
+#define MAX_DESCRIPTOR 24
+
+/* The directory once more: what is served does not keep it. */
+struct listing {
+	struct directory d;
+	uint8_t *buf;
+	struct entry *entries;
+	struct bfs_region *regions;
+	char *names;
+	size_t n;
+};
+
+static void release_listing(struct listing *l)
+{
+	bfs_free(l->buf);
+	bfs_free(l->entries);
+	bfs_free(l->regions);
+	bfs_free(l->names);
+}
+
+static enum bfs_err read_listing(struct bfs_container *f, struct listing *l,
+				 struct bfs_diag *diag)
+{
+	struct bfs_cursor c;
+	size_t n;
+
+	BFS_TRY(find_directory(f, &l->d, diag));
+	if (l->d.len > MAX_DIRECTORY || l->d.n > l->d.len / CENTRAL_LEN)
+		return BFS_OK;
+	n = (size_t)l->d.n;
+	l->buf = bfs_alloc((size_t)l->d.len);
+	l->names = bfs_alloc((size_t)l->d.len);
+	l->entries = bfs_zalloc(n, sizeof(*l->entries));
+	l->regions = bfs_zalloc(n, sizeof(*l->regions));
+	if (!l->buf || !l->names || !l->entries || !l->regions)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	BFS_TRY(bfs_source_read(f->source, l->d.off, l->buf,
+				(size_t)l->d.len, diag));
+	c = bfs_cursor_init(l->buf, (size_t)l->d.len);
+	while (l->n < n && take_entry(&c, &l->entries[l->n], NULL) == BFS_OK)
+		l->n++;
+	return BFS_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = memcmp(x->name, y->name, bfs_min(x->name_len,
+						     y->name_len));
+
+	return order ? order : (x->name_len > y->name_len) -
+			       (x->name_len < y->name_len);
+}
+
+/* The directory's places come with the first of each; the others have names of
+ * their own in the mount. */
+static void tell_doubles(struct listing *l, const struct bfs_examiner *x)
+{
+	size_t i;
+
+	qsort(l->entries, l->n, sizeof(*l->entries), compare_names);
+	for (i = 1; i < l->n; i++) {
+		const struct entry *e = &l->entries[i];
+
+		if (compare_names(e, e - 1) == 0)
+			bfs_examine_tell(x, true, bfs_max(e->local,
+							  e[-1].local), -1,
+					 "two members are called '%.*s'",
+					 (int)bfs_min(e->name_len, 64),
+					 (const char *)e->name);
+	}
+}
+
+/* From a member's own header to the end of its bytes. */
+static enum bfs_err find_region(struct bfs_container *f, const struct entry *e,
+				struct bfs_region *ret, struct bfs_diag *diag)
+{
+	uint8_t p[LOCAL_LEN];
+
+	BFS_TRY(bfs_source_read(f->source, e->local, p, LOCAL_LEN, diag));
+	ret->off = e->local;
+	ret->len = (uint64_t)LOCAL_LEN + bfs_le16(p + 26) + bfs_le16(p + 28);
+	if (!bfs_add(ret->len, e->stored, &ret->len))
+		ret->len = UINT64_MAX;
+	return bfs_inside(ret->off, ret->len, bfs_source_len(f->source)) ?
+	       BFS_OK : bfs_fail(diag, BFS_ERR_CORRUPT, e->local, "too long");
+}
+
+static int compare_locals(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return (x->local > y->local) - (x->local < y->local);
+}
+
+/* Headers that do not hold have been told. */
+static enum bfs_err tell_regions(struct bfs_container *f, struct listing *l,
+				 const struct bfs_examiner *x,
+				 struct bfs_diag *diag)
+{
+	char *name = l->names;
+	size_t i, n = 0;
+
+	qsort(l->entries, l->n, sizeof(*l->entries), compare_locals);
+	for (i = 0; i < l->n; i++) {
+		const struct entry *e = &l->entries[i];
+		struct bfs_region *r = &l->regions[n];
+		uint64_t next = i + 1 < l->n ? e[1].local : l->d.off;
+		enum bfs_err err = find_region(f, e, r, diag);
+
+		if (bfs_err_passes(err))
+			return err;
+		if (err != BFS_OK)
+			return BFS_OK;
+		if (e->flags & 8 && next > r->off + r->len &&
+		    next - r->off - r->len <= MAX_DESCRIPTOR)
+			r->len = next - r->off;
+		memcpy(name, e->name, e->name_len);
+		name[e->name_len] = '\0';
+		r->name = name;
+		name += e->name_len + 1;
+		n++;
+	}
+	bfs_examine_regions(x, l->regions, n, 0, l->d.off);
+	return BFS_OK;
+}
+
+static enum bfs_err examine_store(struct bfs_container *f,
+				  const struct bfs_examiner *x,
+				  struct bfs_diag *diag)
+{
+	struct listing l = { .n = 0 };
+	enum bfs_err err = BFS_OK;
+
+	if (f->status != BFS_DAMAGED)
+		err = read_listing(f, &l, diag);
+	if (err == BFS_OK && l.n > 0) {
+		tell_doubles(&l, x);
+		err = tell_regions(f, &l, x, diag);
+	}
+	release_listing(&l);
+	return err;
+}
+
 const struct bfs_format bfs_container_zipstore = {
 	.name = "b2z",
 	.endings = { ".b2z" },
 	.probe = probe,
 	.open = open_store,
+	.examine = examine_store,
 };

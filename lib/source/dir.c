@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "source/below.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -200,6 +201,51 @@ bool bfs_dir_has(struct bfs_dir *dir, const char *name, uint64_t *ret_len)
 	return join(dir, name, path, NULL) == BFS_OK &&
 	       how->find(how->arg, path, &there, ret_len, NULL) == BFS_OK &&
 	       there == BFS_FILE;
+}
+
+/* A descriptor of our own: what is read on is the other's place, too. */
+static DIR *open_list(struct bfs_fd *from, int *ret_error)
+{
+	int dirfd = bfs_fd_take(from), fd = -1;
+	DIR *list;
+
+	*ret_error = -dirfd;
+	if (dirfd < 0)
+		return NULL;
+	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*ret_error = errno;
+	bfs_fd_give(from);
+	if (fd < 0)
+		return NULL;
+	list = fdopendir(fd);
+	*ret_error = errno;
+	if (!list)
+		close(fd);
+	return list;
+}
+
+enum bfs_err bfs_dir_each(struct bfs_dir *dir,
+			  bool (*each)(void *arg, const char *name), void *arg,
+			  struct bfs_diag *diag)
+{
+	const struct dirent *entry;
+	bool go_on = true;
+	DIR *list;
+	int error;
+
+	if (!dir->fd)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+				"the folder is not to be listed");
+	list = open_list(dir->fd, &error);
+	if (!list)
+		return bfs_source_errno(error, "open", 0, diag);
+	while (go_on && (errno = 0, entry = readdir(list))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			go_on = each(arg, entry->d_name);
+	}
+	error = go_on ? errno : 0;
+	closedir(list);
+	return error ? bfs_source_errno(error, "readdir", 0, diag) : BFS_OK;
 }
 
 bool bfs_dir_set_how(struct bfs_dir *dir, const struct bfs_fd_how *how)

@@ -3,7 +3,8 @@
  * dir.h - a directory whose files are opened by name: one of a file system, or
  * one of a caller's own (a prefix of a store).
  *
- * It is never listed. Shared by reference count; all calls may run at once.
+ * It is listed for an examination alone. Shared by reference count; all calls
+ * may run at once.
  */
 #ifndef BFS_SOURCE_DIR_H
 #define BFS_SOURCE_DIR_H
@@ -59,6 +60,12 @@ enum bfs_err bfs_dir_file(struct bfs_dir *dir, const char *name,
  * counted (base/moment.h). */
 bool bfs_dir_has(struct bfs_dir *dir, const char *name,
 		 uint64_t *ret_len) BFS_MUST_CHECK;
+
+/* Tells each name in it, "." and ".." not, in no order, until each returns
+ * false. UNSUPPORTED for a caller's own. */
+enum bfs_err bfs_dir_each(struct bfs_dir *dir,
+			  bool (*each)(void *arg, const char *name), void *arg,
+			  struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* bfs_fd_set_how and bfs_fd_is_nameless; false for a caller's own. */
 bool bfs_dir_set_how(struct bfs_dir *dir, const struct bfs_fd_how *how);

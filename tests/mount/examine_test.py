@@ -230,7 +230,97 @@ def two_crcs_of_a_member_are_damage(work):
     is_damaged(path, "the two headers of a member store crc32 ")
 
 
+def files_that_a_sparse_frame_does_not_name_are_noted(work):
+    path = work + "/a.b2frame"
+    samples.write_sparse_frame(path, DATA, CHUNK)
+    is_clean(path)
+    # One number more, one that is spelled in another way, and a note.
+    for name in ("000000FF.chunk", "00000001.CHUNK", "0x000001.chunk"):
+        harness.write(f"{path}/{name}", b"")
+    has_note(path, "3 files that nothing names, the first is "
+             "'00000001.CHUNK', at byte 0")
+
+
+def bytes_between_members_are_noted(work):
+    path = work + "/a.b2z"
+    whole = make_store(path)
+    second = whole.index(b"PK\3\4", 4)
+    directory = whole.index(b"PK\1\2")
+    entry = whole.index(b"PK\1\2", directory + 4)
+    moved = whole[:second] + b"stranger" + whole[second:]
+    for at, by in ((entry + 8 + 42, second + 8),
+                   (len(moved) - 6, directory + 8)):
+        struct.pack_into("<I", moved, at, by)
+    harness.write(path, moved)
+    has_note(path, "8 bytes before note.txt that nothing names, at byte "
+             f"{second}")
+
+
+def names_that_two_members_have_are_noted(work):
+    path = work + "/a.b2z"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as store:
+        store.writestr("a.b2frame", samples.frame(DATA, CHUNK))
+        store.writestr("b.txt", b"one text")
+        store.writestr("c.txt", b"another")
+    whole = harness.read(path)
+    harness.write(path, whole.replace(b"c.txt", b"b.txt"))
+    has_note(path, "two members are called 'b.txt', at byte "
+             f"{whole.index(b'c.txt') - 30}")
+
+
+def members_of_a_stream_have_their_descriptors(work):
+    """Lengths behind a member are nobody's gap."""
+    path = work + "/a.b2z"
+    with open(path, "wb") as file:
+        with zipfile.ZipFile(Unseekable(file), "w") as store:
+            store.writestr("a.b2frame", samples.frame(DATA, CHUNK))
+            store.writestr("note.txt", b"text")
+    equal(b"PK\7\10" in harness.read(path), True, "a descriptor")
+    is_clean(path)
+
+
+class Unseekable:
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, data):
+        return self.file.write(data)
+
+    def flush(self):
+        self.file.flush()
+
+
+def row_array(n):
+    data = bytes(n)
+    return samples.assemble(data, n, [samples.chunk(data)], [0], False,
+                            samples.array_layer([n], [n], [n], b"|u1"))
+
+
+def a_column_with_less_rows_than_its_table_is_noted(work):
+    path = work + "/a.b2z"
+    for short, tell in ((9, is_clean), (7, lambda path: has_note(
+            path, "the column y.b2nd has 7 rows, _valid_rows has 8"))):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as store:
+            for name, n in (("_valid_rows", 8), ("_cols/x", 8),
+                            ("_cols/y", short), ("_cols/x_dict", 3)):
+                store.writestr(name + ".b2nd", row_array(n))
+        tell(path)
+
+
+def bytes_between_index_and_trailer_of_an_early_frame_are_noted(_work):
+    has_note(harness.DATA + "/good-early-9d-gap.b2frame",
+             "30 bytes before the trailer that nothing names, at byte 8087")
+    for name in ("9b", "9c", "9c-usermeta", "9d-beta.2", "9d-empty"):
+        is_clean(f"{harness.DATA}/good-early-{name}.b2frame")
+
+
 harness.main([
+    files_that_a_sparse_frame_does_not_name_are_noted,
+    bytes_between_members_are_noted,
+    names_that_two_members_have_are_noted,
+    members_of_a_stream_have_their_descriptors,
+    a_column_with_less_rows_than_its_table_is_noted,
+    bytes_between_index_and_trailer_of_an_early_frame_are_noted,
     every_damaged_chunk_is_told,
     missing_chunk_files_are_all_told,
     what_is_told_is_bounded_and_says_so,

@@ -26,7 +26,7 @@ __attribute__((constructor)) static void begin(void)
 	at = getenv("STRAY_AT");
 }
 
-/* All that can be written to pipes and sockets, one of which leads to the keeper.
+/* All that can be written to pipes and sockets, one of them to the keeper.
  * Not that nobody uses the mount. */
 static void babble(void)
 {
