@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "container/examine.h"
 #include "view/dispatch.h"
 #include "view/nesting.h"
 
@@ -164,6 +165,23 @@ static void walk(struct budget *b, const struct bfs_place *dir, unsigned depth)
 	}
 }
 
+static void hear(void *arg, bool is_note, const struct bfs_diag *why)
+{
+	(void)arg;
+	(void)is_note;
+	need(strnlen(why->text, sizeof(why->text)) < sizeof(why->text));
+}
+
+/* As --check looks at it; any verdict will do. */
+static void examine(struct bfs_container *container)
+{
+	const struct bfs_examiner examiner = { hear, NULL };
+	struct bfs_diag diag = { 0 };
+
+	if (bfs_container_examine(container, &examiner, &diag) != BFS_OK)
+		need(diag.text[0]);
+}
+
 void entries_walk(struct bfs_array *array)
 {
 	struct bfs_place root = { 0, { .view = BFS_VIEW_ROOT } };
@@ -176,6 +194,7 @@ void entries_walk(struct bfs_array *array)
 	if (bfs_nesting_new(entries_engine(), views, file, &b.tree, NULL) !=
 	    BFS_OK)
 		return;
+	examine(array->container);
 	walk(&b, &root, 0);
 	bfs_nesting_free(b.tree);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * mutate.c - see mutate.h. Places are those of docs/formats/b2frame.md and
- * docs/formats/chunk.md; nothing of lib/ is used but loads and stores, so that
- * a mistake there is none here.
+ * docs/formats/chunk.md; nothing of lib/ is used but loads, stores and sums, so
+ * that a mistake there is none here.
  */
 #include "mutate.h"
+
+#include "mend.h"
 
 #include "base/bytes.h"
 
@@ -388,7 +390,9 @@ size_t mutate_file(uint8_t *data, size_t len, size_t keep, size_t max,
 		for (size_t n = 1 + draw_below(&b, 3); n > 0; n--)
 			change_any(&b);
 	}
-	if (draw_below(&b, 8))
+	if (draw_below(&b, 8)) {
 		set_right(&b);
+		mend_sums(b.p, b.len);
+	}
 	return keep + b.len;
 }

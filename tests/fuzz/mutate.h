@@ -14,9 +14,9 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t len, size_t max);
 
 /* Changes a frame or a chunk in place: fields of headers, entries of an index
  * and of bstarts, lengths of streams, metalayers and the trailer. Afterwards
- * mostly sets right what only says how long the whole is. Whatever else the
- * bytes are is left to the engine. Returns the new length, at most max. The
- * first `keep` bytes (<= max) are a target's own. */
+ * mostly sets right what only says how long the whole is, and checksums
+ * (mend.h). Whatever else the bytes are is left to the engine. Returns the new
+ * length, at most max. The first `keep` bytes (<= max) are a target's own. */
 size_t mutate_file(uint8_t *data, size_t len, size_t keep, size_t max,
 		   unsigned seed);
 /* The same of bytes that stay as many. */

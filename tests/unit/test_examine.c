@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tests of bloscfs_examine: nothing is wrong with how sound samples are laid
+ * out, what is odd about some is noted, and no damaged one ends it.
+ */
+#include "bloscfs.h"
+#include "base/bytes.h"
+#include "support/frames.h"
+#include "support/sample_place.h"
+
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct bloscfs *fs;
+static size_t n_looked, n_clean;
+
+/* What was told of one container. */
+struct told {
+	size_t n_notes, n_damages;
+	char last[sizeof(((struct bloscfs_diag *)NULL)->text)];
+	uint64_t off;
+};
+
+static int set_up(void **state)
+{
+	return frames_setup(state) || bloscfs_new(NULL, &fs, NULL);
+}
+
+static int tear_down(void **state)
+{
+	bloscfs_free(fs);
+	return frames_teardown(state);
+}
+
+static void take(void *arg, bool is_note, const struct bloscfs_diag *why)
+{
+	struct told *told = arg;
+
+	told->n_notes += is_note;
+	told->n_damages += !is_note;
+	snprintf(told->last, sizeof(told->last), "%s", why->text);
+	told->off = why->off;
+}
+
+static struct told examine(struct bloscfs_file *file)
+{
+	struct bloscfs_node root = bloscfs_root();
+	struct told told = { .n_notes = 0 };
+
+	assert_non_null(file);
+	assert_int_equal(bloscfs_examine(file, &root, take, &told, NULL),
+			 BLOSCFS_OK);
+	return told;
+}
+
+static int take_sample(const char *path, const struct stat *st, int type,
+		       struct FTW *at)
+{
+	struct bloscfs_file *file = NULL;
+	struct told told;
+
+	(void)st;
+	if (at->level != 1 || (type != FTW_F && type != FTW_D) ||
+	    sample_open(fs, path, &file, NULL) != BLOSCFS_OK)
+		return 0;
+	told = examine(file);
+	n_looked++;
+	n_clean += !told.n_notes && !told.n_damages;
+	if (told.n_damages && strncmp(path + at->base, "good-", 5) == 0)
+		fail_msg("%s: %s", path, told.last);
+	bloscfs_close(file);
+	return 0;
+}
+
+static void sound_samples_are_laid_out_well(void **state)
+{
+	(void)state;
+	assert_int_equal(nftw(TEST_DATA_DIR, take_sample, 16, FTW_PHYS), 0);
+	print_message("# %zu samples, %zu clean\n", n_looked, n_clean);
+	assert_true(n_looked > 120);
+	assert_true(n_clean > 80 && n_clean < n_looked);
+}
+
+static void is_noted(const char *name, const char *text, uint64_t off)
+{
+	struct bloscfs_file *file = sample_open_data(fs, name);
+	struct told told = examine(file);
+
+	if (told.n_notes != 1 || told.n_damages || told.off != off ||
+	    !strstr(told.last, text))
+		fail_msg("%s: %zu notes, '%s' at %llu", name, told.n_notes,
+			 told.last, (unsigned long long)told.off);
+	bloscfs_close(file);
+}
+
+static void what_nothing_names_is_noted(void **state)
+{
+	(void)state;
+	is_noted("good-early-9d-gap.b2frame", "30 bytes before the trailer",
+		 8087);
+	is_noted("good-sparse-strays.b2frame", "3 files that nothing names",
+		 0);
+}
+
+/* ---- a store of three members ------------------------------------------ */
+
+#define LOCAL 30
+#define CENTRAL 46
+
+struct zip {
+	uint8_t bytes[512];
+	size_t len;
+	struct {
+		size_t at;
+		const char *name;
+	} members[3];
+};
+
+static void put(struct zip *zip, const void *p, size_t len)
+{
+	assert_true(len <= sizeof(zip->bytes) - zip->len);
+	memcpy(zip->bytes + zip->len, p, len);
+	zip->len += len;
+}
+
+/* Members of no bytes, whose CRC-32 is 0. */
+static void add(struct zip *zip, size_t i, const char *name)
+{
+	uint8_t head[LOCAL] = "PK\3\4";
+
+	zip->members[i].at = zip->len;
+	zip->members[i].name = name;
+	head[26] = (uint8_t)strlen(name);
+	put(zip, head, sizeof(head));
+	put(zip, name, strlen(name));
+}
+
+static void end(struct zip *zip)
+{
+	size_t begin = zip->len;
+	uint8_t eocd[22] = "PK\5\6";
+
+	for (size_t i = 0; i < 3; i++) {
+		uint8_t entry[CENTRAL] = "PK\1\2";
+
+		entry[28] = (uint8_t)strlen(zip->members[i].name);
+		entry[42] = (uint8_t)zip->members[i].at;
+		entry[43] = (uint8_t)(zip->members[i].at >> 8);
+		put(zip, entry, sizeof(entry));
+		put(zip, zip->members[i].name, strlen(zip->members[i].name));
+	}
+	eocd[8] = eocd[10] = 3;
+	eocd[12] = (uint8_t)(zip->len - begin);
+	eocd[16] = (uint8_t)begin;
+	put(zip, eocd, sizeof(eocd));
+}
+
+static struct told examine_zip(const struct zip *zip)
+{
+	struct bloscfs_file *file = NULL;
+	FILE *out = tmpfile();
+	struct told told;
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(zip->bytes, 1, zip->len, out), zip->len);
+	assert_int_equal(fflush(out), 0);
+	assert_int_equal(bloscfs_open(fs, dup(fileno(out)), "x.b2z", 0, 0,
+				      &file, NULL), BLOSCFS_OK);
+	told = examine(file);
+	bloscfs_close(file);
+	fclose(out);
+	return told;
+}
+
+static void a_store_is_covered_by_its_members(void **state)
+{
+	struct zip whole = { .len = 0 }, gap = { .len = 0 };
+	struct zip doubled = { .len = 0 }, shared = { .len = 0 };
+	struct told told;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		add(&whole, i, i == 0 ? "a" : i == 1 ? "b" : "c");
+		add(&doubled, i, i == 1 ? "b" : "a");
+		add(&gap, i, i == 0 ? "a" : i == 1 ? "b" : "c");
+		add(&shared, i, i == 0 ? "a" : i == 1 ? "b" : "c");
+		if (i == 1)
+			put(&gap, "stranger", 8);
+	}
+	shared.members[2].at = shared.members[1].at;
+	shared.members[2].name = "b";
+	end(&whole);
+	end(&gap);
+	end(&doubled);
+	end(&shared);
+	told = examine_zip(&whole);
+	assert_int_equal(told.n_notes + told.n_damages, 0);
+	told = examine_zip(&gap);
+	assert_int_equal(told.n_notes, 1);
+	assert_string_equal(told.last, "8 bytes before c that nothing names");
+	assert_int_equal(told.off, gap.members[2].at - 8);
+	told = examine_zip(&doubled);
+	assert_int_equal(told.n_notes, 1);
+	assert_string_equal(told.last, "two members are called 'a'");
+	/* One header for two entries. */
+	told = examine_zip(&shared);
+	assert_true(told.n_damages >= 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sound_samples_are_laid_out_well),
+		cmocka_unit_test(what_nothing_names_is_noted),
+		cmocka_unit_test(a_store_is_covered_by_its_members),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
