@@ -10,23 +10,20 @@
 #include "remote/answer.h"
 #include "remote/judge.h"
 #include "remote/request.h"
-
-#include <curl/curl.h>
+#include "remote/wire.h"
 
 struct exchange {
 	const struct request *request;
 	struct response *response;
 	void *owner;		/* what libcurl's CURLINFO_PRIVATE tells */
 	int64_t begin_ms;
-	CURL *easy;		/* from begin to end */
-	struct curl_slist *headers;
+	struct wire wire;	/* from begin to end */
 	uint64_t skipped;	/* bytes of the body until now */
 	char text[JUDGE_TEXT_CAP];	/* ... where it tells an error */
 	int64_t heard_ms;	/* when bytes came last; 0: none yet */
 	long status;		/* of HTTP, while headers come */
 	struct answer answer;	/* its headers */
 	bool checked;		/* the headers, before the first byte */
-	char error[CURL_ERROR_SIZE];
 };
 
 /* False on no memory. */

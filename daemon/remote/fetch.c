@@ -5,6 +5,8 @@
  */
 #include "remote/pieces_priv.h"
 
+#include "invariant.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -36,6 +38,7 @@ static int take(struct object *o, struct piece *p, char *buf, uint64_t off,
 	uint64_t part = p->off + p->len - off;
 	int status;
 
+	INVARIANT(!p->failed && off >= p->off && off - p->off < p->len);
 	*ret_len = 0;
 	if (part > len)
 		part = len;
@@ -63,12 +66,14 @@ static int take(struct object *o, struct piece *p, char *buf, uint64_t off,
 		pieces_touch(o, p);
 	}
 	pieces_trim(o);
+	INVARIANT_WALK(pieces_are_sound(o));
 	return status;
 }
 
 /* Makes a piece that is loading end earlier. */
 static void shorten(struct object *o, struct piece *p, uint64_t len)
 {
+	INVARIANT(p->loading && !p->ahead && len > 0 && len <= p->len);
 	o->held -= p->len - len;
 	p->len = len;
 }

@@ -4,6 +4,8 @@
  */
 #include "remote/shelf_priv.h"
 
+#include "invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,10 @@ struct lent {
 
 void shelf_give(struct lent *lent)
 {
-	if (lent && atomic_fetch_sub(&lent->refs, 1) == 1) {
+	unsigned refs = lent ? atomic_fetch_sub(&lent->refs, 1) : 2;
+
+	INVARIANT(refs > 0);
+	if (refs == 1) {
 		object_close(lent->object);
 		free(lent->path);
 		free(lent);
@@ -47,6 +52,7 @@ static struct lent *take_out(struct shelf *shelf, struct lent **at)
 {
 	struct lent *lent = *at;
 
+	INVARIANT(shelf->n_lents > 0);
 	*at = lent->next;
 	shelf->n_lents--;
 	return lent;
@@ -149,7 +155,7 @@ static int open_at(struct shelf *shelf, const char *path, bool has_tail,
 		return object_open(&shelf->remote, shelf->url.http,
 				   shelf->url.s3, has_tail, &lent->object,
 				   why);
-	status = list_address(shelf, path, &url);
+	status = address_of(shelf, path, &url);
 	if (!status)
 		status = object_open(&shelf->remote, url.http, url.s3,
 				     has_tail, &lent->object, why);
@@ -193,4 +199,5 @@ void lent_release(struct shelf *shelf)
 {
 	while (shelf->lents)
 		shelf_give(take_out(shelf, &shelf->lents));
+	INVARIANT(!shelf->n_lents);
 }

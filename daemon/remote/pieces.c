@@ -12,6 +12,8 @@
  */
 #include "remote/pieces_priv.h"
 
+#include "invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,20 +76,58 @@ static void unlink_piece(struct object *o, struct piece *p)
 
 /* All below with the lock held, unless they say otherwise. */
 
+/* Whether a piece is as its flags say. One that failed is there for those who
+ * wait for it alone. */
+static bool is_sound(const struct piece *p)
+{
+	return p->len > 0 && (!p->job || p->loading) &&
+	       (!p->failed || (p->refs > 0 && !p->loading)) &&
+	       !(p->stays && (p->loading || p->ahead));
+}
+
+static bool overlap(const struct piece *p, const struct piece *q)
+{
+	return p->off < q->off + q->len && q->off < p->off + p->len;
+}
+
+bool pieces_are_sound(const struct object *o)
+{
+	const struct piece *newest = o->newest, *newer = NULL;
+	unsigned n_loading = 0;
+	uint64_t held = 0;
+
+	for (const struct piece *p = newest; p; newer = p, p = p->older) {
+		if (p->object != o || p->newer != newer || !is_sound(p))
+			return false;
+		if (p != newest && !p->failed && !newest->failed &&
+		    overlap(p, newest))
+			return false;
+		n_loading += p->loading;
+		held += p->ahead || p->stays ? 0 : p->len;
+	}
+	return o->oldest == newer && o->n_loading == n_loading &&
+	       o->held == held;
+}
+
 void pieces_use(struct piece *p)
 {
+	uint64_t ahead;
+
 	if (!p->ahead)
 		return;
-	atomic_fetch_sub_explicit(&p->object->id.remote->ahead, p->len,
-				  memory_order_relaxed);
+	ahead = atomic_fetch_sub_explicit(&p->object->id.remote->ahead, p->len,
+					  memory_order_relaxed);
+	INVARIANT(ahead >= p->len);
 	p->object->held += p->len;
 	p->ahead = false;
 }
 
 void pieces_drop(struct object *o, struct piece *p)
 {
+	INVARIANT(p->object == o && !p->refs && !p->loading && !p->job);
 	pieces_use(p);
 	unlink_piece(o, p);
+	INVARIANT(p->stays || o->held >= p->len);
 	if (!p->stays)
 		o->held -= p->len;
 	remote_give_back(o->id.remote, p->charged);
@@ -128,6 +168,8 @@ struct piece *pieces_add(struct object *o, uint64_t off, uint64_t len)
 	uint64_t whole = sizeof(struct piece) + len;
 	struct piece *p;
 
+	INVARIANT(len > 0 && off < o->id.facts.size &&
+		  len <= o->id.facts.size - off);
 	if (!remote_charge(remote, whole))
 		return NULL;
 	p = malloc(whole);
@@ -193,12 +235,14 @@ void pieces_keep(struct object *o, uint64_t off, uint64_t len,
 
 void pieces_settle(struct object *o, struct piece *p, bool good)
 {
+	INVARIANT(p->loading && !p->job && o->n_loading > 0);
 	p->loading = false;
 	p->failed = !good;
 	o->n_loading--;
 	if (!p->refs && (p->failed ||
 			 (p->ahead && remote_is_tight(o->id.remote))))
 		pieces_drop(o, p);
+	INVARIANT_WALK(pieces_are_sound(o));
 	pthread_cond_broadcast(&o->arrived);
 }
 
@@ -207,6 +251,7 @@ void pieces_release(struct object *o)
 	struct remote *remote = o->id.remote;
 
 	pthread_mutex_lock(&remote->lock);
+	INVARIANT(*o->at == o);
 	*o->at = o->next;
 	if (o->next)
 		o->next->at = o->at;
@@ -221,6 +266,7 @@ void pieces_release(struct object *o)
 		remote_wait_a_moment(&o->arrived, &o->lock);
 	while (o->oldest)
 		pieces_drop(o, o->oldest);
+	INVARIANT(!o->newest && !o->held);
 	if (o->whole)
 		atomic_fetch_sub(&remote->wholes, o->id.facts.size);
 	pthread_mutex_unlock(&o->lock);

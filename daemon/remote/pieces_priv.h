@@ -38,6 +38,9 @@ void pieces_drop(struct object *o, struct piece *p);
 /* The piece that holds byte off, or the first that begins in [off, end). One
  * that failed is there for those who waited for it alone. */
 struct piece *pieces_find(struct object *o, uint64_t off, uint64_t end);
+/* For invariants: whether the list is whole, its sums are right, and what was
+ * used or added last lies apart from all else. */
+bool pieces_are_sound(const struct object *o);
 /* From here on it is one of those that are kept for a while. */
 void pieces_use(struct piece *p);
 /* Of a piece that was loading: for others to take or to be gone. */

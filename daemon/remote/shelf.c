@@ -58,7 +58,7 @@ static int find_out(struct shelf *shelf, const char *source,
 static void free_shelf(struct shelf *shelf)
 {
 	lent_release(shelf);
-	list_release(shelf);
+	held_release(shelf);
 	transport_free(shelf->remote.transport);
 	diskcache_close(shelf->remote.disk);
 	signer_free(shelf->remote.signer);
@@ -192,7 +192,7 @@ static void give_back(void *arg, uint64_t len)
 
 	(void)len;
 	pieces_drop_idle(&shelf->remote);
-	list_drop_idle(shelf);
+	held_drop_idle(shelf);
 }
 
 void shelf_set_library(struct shelf *shelf, struct bloscfs *fs)
@@ -233,7 +233,7 @@ int shelf_look(struct shelf *shelf, const char *path,
 	if (status)
 		return status;
 	if (!lent && !shelf_single(shelf)) {
-		status = list_find(shelf, path, ret_stat, why);
+		status = name_find(shelf, path, ret_stat, why);
 		if (status || ret_stat->told)
 			return status;
 	}

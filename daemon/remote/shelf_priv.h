@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shelf_priv.h - what shelf.c, lent.c and list.c share.
+ * shelf_priv.h - what a shelf is, for the files that make it up.
  */
 #ifndef BFS_DAEMON_REMOTE_SHELF_PRIV_H
 #define BFS_DAEMON_REMOTE_SHELF_PRIV_H
@@ -39,17 +39,28 @@ static inline bool shelf_is_single(const struct shelf *shelf)
 	return !shelf->has_catalog && !shelf->url.prefix;
 }
 
-/* ---- list.c ---------------------------------------------------------- */
+/* ---- address.c ------------------------------------------------------- */
+
+/* The key that a path stands for: the prefix, then the store's own names. To
+ * be freed; NULL on no memory. */
+char *address_key(const struct shelf *shelf, const char *path);
+/* The address of what lies at a path of a tree; -ENOENT where a catalog names
+ * none, -ENOMEM. To be released. */
+int address_of(struct shelf *shelf, const char *path, struct url *ret_url);
+
+/* ---- held.c ---------------------------------------------------------- */
+
+/* Once nobody uses the shelf. */
+void held_release(struct shelf *shelf);
+/* Forgets folders but those that were used last. */
+void held_drop_idle(struct shelf *shelf);
+
+/* ---- name.c ---------------------------------------------------------- */
 
 /* What a listing tells of a path that is not the root. Where none is at hand
  * the store is asked for this name alone. */
-int list_find(struct shelf *shelf, const char *path,
+int name_find(struct shelf *shelf, const char *path,
 	      struct shelf_stat *ret_stat, char *why);
-void list_release(struct shelf *shelf);
-/* Forgets folders but those that were used last. */
-void list_drop_idle(struct shelf *shelf);
-/* The address of what lies at a path of a tree, to be freed. */
-int list_address(struct shelf *shelf, const char *path, struct url *ret_url);
 
 /* ---- lent.c ---------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  */
 #include "remote/signer.h"
 
+#include "invariant.h"
 #include "remote/command.h"
 #include "remote/hired.h"
 
@@ -72,6 +73,7 @@ void signer_free(struct signer *s)
 {
 	if (!s)
 		return;
+	INVARIANT(!s->making);
 	if (s->hired.end >= 0)
 		close(s->hired.end);
 	keys_forget(&s->keys);
@@ -137,6 +139,7 @@ static int make(struct signer *s, bool (*stopped)(void *arg), void *arg,
 	size_t len = 0;
 	int status = -ENOMEM;
 
+	INVARIANT(!s->making);
 	*ret_why = "no memory for credential_process";
 	s->making = true;
 	pthread_mutex_unlock(&s->lock);

@@ -1,60 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * transport.c - the thread that drives libcurl, and those who wait for it.
+ * transport.c - the thread that drives libcurl.
  *
  * A job is on the list of new ones, then in the multi handle, then done.
  * The lock guards the lists and a job's state; libcurl is called by the
  * thread alone, and without the lock.
  */
-#include "remote/transport.h"
+#include "remote/transport_priv.h"
 
-#include "remote/exchange.h"
+#include "invariant.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#define STOPPED_MS 50		/* how often a waiting caller asks */
 #define MOST_CONNECTIONS 32
 #define POLL_MS 1000
 #define BUSY_POLL_MS 200	/* while an answer may fall silent */
 #define HURRY_MS 1000
 #define HANGS_MS 100		/* of a server that was as silent */
-
-struct job {
-	struct exchange exchange;
-	struct request request;
-	struct job *next, *prev;
-	struct host *host;
-	bool done, cancelled;
-	pthread_cond_t over;		/* of one that is waited for */
-	void (*tell)(void *arg);	/* of another: whom to tell */
-	void *arg;
-};
-
-struct transport {
-	struct transport_options options;
-	CURLM *multi;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	bool running, ending, hurry;
-	struct job *fresh, *freshest;	/* not seen by the thread yet: the
-					 * first and the last that came */
-	struct job *active;		/* in the multi handle */
-	struct transport_counts counts;
-	struct hosts hosts;
-};
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void put_in(struct job **list, struct job *job)
 {
@@ -65,20 +28,9 @@ static void put_in(struct job **list, struct job *job)
 	*list = job;
 }
 
-/* In the order of coming: what is asked for first is needed first. */
-static void append(struct transport *t, struct job *job)
-{
-	job->next = NULL;
-	job->prev = t->fresh ? t->freshest : NULL;
-	if (job->prev)
-		job->prev->next = job;
-	else
-		t->fresh = job;
-	t->freshest = job;
-}
-
 static void take_out(struct job **list, struct job *job)
 {
+	INVARIANT((job->prev ? job->prev->next : *list) == job);
 	if (job->prev)
 		job->prev->next = job->next;
 	else
@@ -94,6 +46,7 @@ static void finish(struct transport *t, struct job *job)
 	struct response *r = job->exchange.response;
 	unsigned power = 0;
 
+	INVARIANT(!job->done && !job->exchange.wire.easy);
 	take_out(&t->active, job);
 	while (power < TRANSPORT_N_TOOK - 1 && r->took_ms > 1u << power)
 		power++;
@@ -137,7 +90,7 @@ static void begin_and_drop(struct transport *t)
 		put_in(&t->active, job);
 		if (!job->cancelled && exchange_begin(&job->exchange,
 						      &t->options) &&
-		    curl_multi_add_handle(t->multi, job->exchange.easy) ==
+		    curl_multi_add_handle(t->multi, job->exchange.wire.easy) ==
 			    CURLM_OK)
 			continue;
 		exchange_end(&job->exchange, CURLE_OUT_OF_MEMORY,
@@ -145,7 +98,7 @@ static void begin_and_drop(struct transport *t)
 		finish(t, job);
 	}
 	while ((job = cancelled_one(t))) {
-		curl_multi_remove_handle(t->multi, job->exchange.easy);
+		curl_multi_remove_handle(t->multi, job->exchange.wire.easy);
 		exchange_end(&job->exchange, CURLE_OK, true);
 		finish(t, job);
 	}
@@ -198,7 +151,7 @@ static void drop_silent(struct transport *t)
 
 	pthread_mutex_lock(&t->lock);
 	while ((job = silent_one(t))) {
-		curl_multi_remove_handle(t->multi, job->exchange.easy);
+		curl_multi_remove_handle(t->multi, job->exchange.wire.easy);
 		exchange_end(&job->exchange, CURLE_OPERATION_TIMEDOUT, false);
 		if (t->hurry)
 			atomic_store(&job->host->hangs, true);
@@ -264,6 +217,8 @@ void transport_rest(struct transport *t)
 		curl_multi_cleanup(t->multi);
 		t->multi = NULL;
 	}
+	/* Nobody would tell who waits for one. */
+	INVARIANT(!t->fresh && !t->active);
 	t->ending = false;
 }
 
@@ -277,8 +232,7 @@ void transport_free(struct transport *t)
 	free(t);
 }
 
-/* With the lock held. */
-static bool start(struct transport *t)
+bool transport_run(struct transport *t)
 {
 	if (t->running)
 		return true;
@@ -297,105 +251,6 @@ static bool start(struct transport *t)
 	pthread_setname_np(t->thread, "bloscfs-net");
 	t->running = true;
 	return true;
-}
-
-/* With the lock held: waits until the thread has let go of the job. */
-static void wait_for(struct transport *t, struct job *job,
-		     bool (*stopped)(void *arg), void *arg)
-{
-	while (!job->done) {
-		struct timespec until;
-
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += STOPPED_MS * 1000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		if (pthread_cond_timedwait(&job->over, &t->lock, &until) !=
-		    ETIMEDOUT)
-			continue;
-		pthread_mutex_unlock(&t->lock);
-		bool leave = stopped && stopped(arg);
-		pthread_mutex_lock(&t->lock);
-		if (leave && !job->cancelled) {
-			job->cancelled = true;
-			curl_multi_wakeup(t->multi);
-		}
-	}
-}
-
-struct job *transport_start(struct transport *t,
-			    const struct request *request,
-			    struct response *response,
-			    void (*over)(void *arg), void *arg)
-{
-	struct job *job = calloc(1, sizeof(*job));
-	bool started;
-
-	if (!job)
-		return NULL;
-	*response = (struct response){ .total = UINT64_MAX };
-	job->request = *request;
-	job->exchange.request = &job->request;
-	job->exchange.response = response;
-	job->exchange.owner = job;
-	job->exchange.begin_ms = now_ms();
-	job->host = hosts_find(&t->hosts, request->url);
-	job->tell = over;
-	job->arg = arg;
-	pthread_mutex_lock(&t->lock);
-	started = start(t);
-	if (started) {
-		append(t, job);
-		curl_multi_wakeup(t->multi);
-	}
-	pthread_mutex_unlock(&t->lock);
-	if (!started) {
-		free(job);
-		job = NULL;
-	}
-	return job;
-}
-
-void transport_cancel(struct transport *t, struct job *job)
-{
-	pthread_mutex_lock(&t->lock);
-	job->cancelled = true;
-	if (t->running)
-		curl_multi_wakeup(t->multi);
-	pthread_mutex_unlock(&t->lock);
-}
-
-void transport_ask(struct transport *t, const struct request *request,
-		   bool (*stopped)(void *arg), void *arg,
-		   struct response *ret_response)
-{
-	struct job job = {
-		.exchange = { .request = request, .response = ret_response },
-	};
-	pthread_condattr_t attr;
-	int64_t begin = now_ms();
-
-	*ret_response = (struct response){ .total = UINT64_MAX };
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&job.over, &attr);
-	pthread_condattr_destroy(&attr);
-	job.host = hosts_find(&t->hosts, request->url);
-	job.exchange.owner = &job;
-	job.exchange.begin_ms = begin;
-	pthread_mutex_lock(&t->lock);
-	if (start(t)) {
-		append(t, &job);
-		curl_multi_wakeup(t->multi);
-		wait_for(t, &job, stopped, arg);
-	} else {
-		ret_response->outcome = REMOTE_BUSY;
-		strcpy(ret_response->why, "no memory or threads for it");
-	}
-	pthread_mutex_unlock(&t->lock);
-	pthread_cond_destroy(&job.over);
 }
 
 struct hosts *transport_hosts(struct transport *t)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wire.h - a request as libcurl is told it: where it goes, what it says, and
+ * how long it may take.
+ */
+#ifndef BFS_DAEMON_REMOTE_WIRE_H
+#define BFS_DAEMON_REMOTE_WIRE_H
+
+#include "remote/request.h"
+
+#include <curl/curl.h>
+
+struct wire {
+	CURL *easy;		/* from begin to end */
+	struct curl_slist *headers;
+	const struct request *request;
+	struct response *response;	/* refused where it leads astray */
+	char error[CURL_ERROR_SIZE];	/* libcurl's words */
+};
+
+/* False on no memory; to be ended in any case. w, request and response stay
+ * where they are until then. */
+bool wire_begin(struct wire *w, const struct request *request,
+		struct response *response,
+		const struct transport_options *options);
+void wire_end(struct wire *w);
+
+#endif
