@@ -3,7 +3,7 @@
  * parts.h - what the parts of --check share: the list of containers
  * (check/jobs.c), what fills it (check/find.c and check/far.c), the verdict on
  * one (check/file.c), its chunks (check/chunks.c), what is told of them
- * (check/told.c), and the threads that work on all of it (check/check.c).
+ * (check/told.c), and the threads that work on all of it (check/workers.c).
  *
  * The list is complete before the threads start. A container is one thread's;
  * its chunks are put on a board where threads without a container of their

@@ -13,7 +13,7 @@
 #include "tree/opening.h"
 #include "opts/opts.h"
 #include "ops/reply.h"
-#include "tree/source_rights.h"
+#include "tree/source_xattr.h"
 #include "tree/nodes.h"
 #include "ops/work.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source_rights.h - rights and attributes of what lies below SOURCE.
+ * source_rights.h - rights of what lies below SOURCE.
  *
  * All calls may run at once. Failures are -errno.
  */
@@ -21,12 +21,5 @@ int src_rights_fd(int fd, struct rights *ret_rights);
 struct rights src_rights(const struct src_stat *stat);
 /* Who may read what a file or a directory holds as a container. */
 struct rights src_content_rights(const struct src_stat *stat);
-/* Length of an extended attribute; -ENODATA where there are none. A symlink
- * is not followed. */
-ssize_t src_get_xattr(const struct src *src, int base, const char *path,
-		      const char *name, void *buf, size_t cap);
-/* Length of their names, each with its NUL. */
-ssize_t src_list_xattr(const struct src *src, int base, const char *path,
-		       char *buf, size_t cap);
 
 #endif
