@@ -9,17 +9,15 @@
 #include "mount/keeper.h"
 
 #include "log/log.h"
+#include "mount/child.h"
 #include "mount/line.h"
-#include "mount/mount.h"
+#include "mount/point.h"
 #include "mount/ready.h"
 #include "mount/say.h"
-#include "mount/serve.h"
 #include "mount/session.h"
 #include "mount/unmount.h"
-#include "sandbox/sandbox.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,11 +25,9 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define REASON_CAP 512
 /* What a server that gives up is given to end by itself. */
 #define FORCED_MS 10000
 /* Whoever dies more often than that is not started again. */
@@ -43,136 +39,50 @@ static int kept_fd = -1;
 
 struct keeper {
 	struct daemon *daemon;
-	pid_t server;
-	struct line line;	/* to it; closed where it has ended */
+	struct child child;	/* who serves */
+	struct point point;
 	int signals;		/* signalfd */
 	bool asked;		/* to end */
 	bool forced;		/* without waiting */
-	unsigned major, minor;	/* of the mount; 0:0 until known */
-	/* 0 until known. Numbers of devices and mounts come again once a mount
-	 * is gone; the unique one does not, where the kernel has it. */
-	uint64_t mount_id;
-	uint64_t unique_id;
-	int breach;		/* a call that the sandbox forbids; -1 */
 	bool serves;		/* it has been mounted once */
 	bool owes_log;		/* it is to be opened anew */
 	time_t deaths[MOST_DEATHS];	/* CLOCK_MONOTONIC, in turn */
 	unsigned n_deaths;
 };
 
-/* ---- The mount ------------------------------------------------------- */
-
-/* Not if it is gone, or covered by another's mount. */
-static bool is_mounted(const struct keeper *keeper)
-{
-	const char *point = keeper->daemon->mountpoint;
-	struct mount_entry entry;
-
-	return mount_find(point, &entry) && entry.major == keeper->major &&
-	       entry.minor == keeper->minor &&
-	       (!keeper->mount_id || entry.id == keeper->mount_id) &&
-	       (!keeper->unique_id ||
-		keeper->unique_id == mount_unique_id(point));
-}
-
-/* False where it was there and still is, with the reason logged. */
-static bool detach(const struct keeper *keeper, bool lazy)
-{
-	char reason[REASON_CAP];
-
-	if (!is_mounted(keeper))
-		return false;
-	if (mount_detach(keeper->daemon->mountpoint, lazy, reason,
-			 sizeof(reason)) == 0)
-		return true;
-	if (lazy && is_mounted(keeper))
-		log_msg(LEVEL_ERR, "cannot unmount: %s", reason);
-	return false;
-}
-
 static void take_down(struct keeper *keeper)
 {
 	keeper->asked = true;
-	line_send(&keeper->line, LINE_HURRY, NULL, -1);
-	if (!detach(keeper, true))
-		line_send(&keeper->line, LINE_END, NULL, -1);
-}
-
-/* Of what the kernel knows by itself: nobody serves yet. */
-static void know_mount(struct keeper *keeper)
-{
-	const char *point = keeper->daemon->mountpoint;
-	struct mount_entry entry;
-
-	if (mount_find(point, &entry)) {
-		keeper->major = entry.major;
-		keeper->minor = entry.minor;
-		keeper->mount_id = entry.id;
-	}
-	keeper->unique_id = mount_unique_id(point);
-}
-
-static void raise_readahead(const struct keeper *keeper)
-{
-	uint64_t len = keeper->daemon->opts->readahead;
-	int status;
-
-	if (len == 0)
-		return;
-	status = mount_set_readahead(keeper->major, keeper->minor, len);
-	if (status)
-		log_msg(LEVEL_WARN, "the read-ahead stays at the kernel's "
-			"default: %s", strerror(-status));
+	line_send(&keeper->child.line, LINE_HURRY, NULL, -1);
+	if (!point_detach(&keeper->point, true))
+		line_send(&keeper->child.line, LINE_END, NULL, -1);
 }
 
 /* ---- Who serves ------------------------------------------------------ */
 
-/* A digit and a line, which is one line whatever it holds. */
-static void log_words(char *text)
-{
-	int level = text[0] - '0';
-
-	for (char *p = text; *p; p++) {
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	}
-	if (level >= LEVEL_ERR && level <= LEVEL_DEBUG)
-		log_msg((enum log_level)level, "%s", text + 1);
-}
-
-/* Of a system call; -1: it is none. */
-static int number_of(const char *text)
-{
-	char *end;
-	long number = strtol(text, &end, 10);
-
-	return end == text || *end || number < 0 || number > INT_MAX ?
-	       -1 : (int)number;
-}
-
 static void hear_line(struct keeper *keeper)
 {
 	struct line_message message;
-	int got = line_hear(&keeper->line, &message);
+	int got = line_hear(&keeper->child.line, &message);
 
 	if (got == -EAGAIN)
 		return;
 	if (got <= 0) {
-		line_close(&keeper->line);
+		line_close(&keeper->child.line);
 		return;
 	}
 	switch (message.word) {
 	case LINE_LOG:
-		log_words(message.text);
+		child_log(message.text);
 		break;
 	case LINE_IDLE:
-		if (!keeper->asked && detach(keeper, false))
+		if (!keeper->asked && point_detach(&keeper->point, false))
 			log_msg(LEVEL_NOTICE, "not used for %llu s",
 				(unsigned long long)
 				keeper->daemon->opts->idle_timeout);
 		break;
 	case LINE_BREACH:
-		keeper->breach = number_of(message.text);
+		child_breach(&keeper->child, message.text);
 		break;
 	case LINE_READY:
 	case LINE_WATCHED:
@@ -187,71 +97,19 @@ static void hear_line(struct keeper *keeper)
 	}
 }
 
-/* The line closes when the server's process has ended, or is about to. */
-static enum exit_code reap(struct keeper *keeper)
+static int start_child(struct keeper *keeper)
 {
-	char *name;
-	int status;
+	int notify_fd = keeper->daemon->opts->notify_fd, leave[3];
+	size_t n = 0;
 
-	line_close(&keeper->line);
-	while (waitpid(keeper->server, &status, 0) < 0) {
-		if (errno != EINTR)
-			return EXIT_DIED;
-	}
-	if (WIFSIGNALED(status)) {
-		log_msg(LEVEL_ERR, "who served the mount was killed by signal "
-			"%d (%s)", WTERMSIG(status),
-			strsignal(WTERMSIG(status)));
-		return keeper->forced ? EXIT_FAILED : EXIT_DIED;
-	}
-	if (WEXITSTATUS(status) != SANDBOX_BREACH)
-		return (enum exit_code)WEXITSTATUS(status);
-	name = sandbox_call_name(keeper->breach);
-	log_msg(LEVEL_ERR, "who served the mount was ended for a system call "
-		"that its sandbox forbids: %s (%d)", name ? name : "unknown",
-		keeper->breach);
-	free(name);
-	return EXIT_DIED;
-}
-
-static enum exit_code kill_server(struct keeper *keeper)
-{
-	int status;
-
-	kill(keeper->server, SIGKILL);
-	while (waitpid(keeper->server, &status, 0) < 0 && errno == EINTR)
-		;
-	line_close(&keeper->line);
-	return EXIT_FAILED;
-}
-
-static int start_server(struct keeper *keeper)
-{
-	pid_t self = getpid();
-	struct line end;
-	int status = line_make(&keeper->line, &end);
-
-	if (status)
-		return status;
-	fflush(NULL);
-	keeper->server = fork();
-	if (keeper->server == 0) {
-		line_close(&keeper->line);
-		close(keeper->signals);
-		/* Both are closed, and others may have their numbers, when
-		 * they have been told. */
-		if (kept_fd >= 0 && !keeper->serves)
-			close(kept_fd);
-		if (keeper->daemon->opts->notify_fd >= 0 && !keeper->serves)
-			close(keeper->daemon->opts->notify_fd);
-		exit((int)serve_run(keeper->daemon, &end, self));
-	}
-	status = keeper->server < 0 ? -errno : 0;
-	log_leave_losses();
-	line_close(&end);
-	if (status)
-		line_close(&keeper->line);
-	return status;
+	leave[n++] = keeper->signals;
+	/* Both are closed, and others may have their numbers, when they have
+	 * been told. */
+	if (kept_fd >= 0 && !keeper->serves)
+		leave[n++] = kept_fd;
+	if (notify_fd >= 0 && !keeper->serves)
+		leave[n++] = notify_fd;
+	return child_start(&keeper->child, keeper->daemon, leave, n);
 }
 
 /* 0: none. */
@@ -280,7 +138,7 @@ static enum exit_code await_ready(struct keeper *keeper, keeper_told told,
 				  void *arg)
 {
 	struct pollfd fds[] = {
-		{ .fd = keeper->line.hear, .events = POLLIN },
+		{ .fd = keeper->child.line.hear, .events = POLLIN },
 		{ .fd = keeper->signals, .events = POLLIN },
 	};
 	struct line_message message = { .fd = -1 };
@@ -289,18 +147,18 @@ static enum exit_code await_ready(struct keeper *keeper, keeper_told told,
 
 	while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
 		if (fds[1].revents && is_asked_early(keeper))
-			return kill_server(keeper);
-		got = line_hear(&keeper->line, &message);
+			return child_kill(&keeper->child);
+		got = line_hear(&keeper->child.line, &message);
 		if (got == 1 && message.word == LINE_READY)
 			return EXIT_OK;
 		if (got == 1 && message.word == LINE_BREACH)
-			keeper->breach = number_of(message.text);
+			child_breach(&keeper->child, message.text);
 		if (got == 1 && message.word == LINE_LOG)
-			log_words(message.text);
+			child_log(message.text);
 		if (got == 0)
 			break;
 	}
-	code = reap(keeper);
+	code = child_reap(&keeper->child, keeper->forced);
 	if (code == EXIT_DIED || code == EXIT_OK) {
 		told(arg, "who was to serve the mount ended before it was "
 		     "made; see the log");
@@ -340,7 +198,7 @@ static void reopen_log(struct keeper *keeper)
 		return;
 	}
 	fd = log_copy_fd();
-	if (fd < 0 || !line_send(&keeper->line, LINE_NEW_LOG, NULL, fd))
+	if (fd < 0 || !line_send(&keeper->child.line, LINE_NEW_LOG, NULL, fd))
 		log_msg(LEVEL_ERR, "who serves still writes the old log");
 	if (fd >= 0)
 		close(fd);
@@ -353,7 +211,7 @@ static void hear_signal(struct keeper *keeper)
 	if (number == 0)
 		return;
 	if (number == SIGUSR1) {
-		line_send(&keeper->line, LINE_STATS, NULL, -1);
+		line_send(&keeper->child.line, LINE_STATS, NULL, -1);
 		return;
 	}
 	if (number == SIGUSR2) {
@@ -363,7 +221,7 @@ static void hear_signal(struct keeper *keeper)
 	log_msg(LEVEL_INFO, "signal %u", number);
 	if (keeper->asked) {
 		keeper->forced = true;
-		line_send(&keeper->line, LINE_FORCE, NULL, -1);
+		line_send(&keeper->child.line, LINE_FORCE, NULL, -1);
 		return;
 	}
 	ready_tell_end();
@@ -374,15 +232,15 @@ static void hear_signal(struct keeper *keeper)
 static void keep(struct keeper *keeper)
 {
 	struct pollfd fds[] = {
-		{ .fd = keeper->line.hear, .events = POLLIN },
+		{ .fd = keeper->child.line.hear, .events = POLLIN },
 		{ .fd = keeper->signals, .events = POLLIN },
 	};
 	int n;
 
-	while (keeper->line.hear >= 0) {
+	while (keeper->child.line.hear >= 0) {
 		n = poll(fds, 2, keeper->forced ? FORCED_MS : -1);
 		if (n == 0)
-			kill(keeper->server, SIGKILL);
+			kill(keeper->child.pid, SIGKILL);
 		if (n <= 0)
 			continue;
 		if (fds[1].revents)
@@ -407,13 +265,14 @@ static bool hand_over(struct keeper *keeper)
 		fuse_session_destroy(session);
 		return false;
 	}
-	know_mount(keeper);
-	unmount_thread_name(name, keeper->major, keeper->minor);
-	line_send(&keeper->line, LINE_DEVICE, name, fuse_session_fd(session));
+	point_know(&keeper->point);
+	unmount_thread_name(name, keeper->point.major, keeper->point.minor);
+	line_send(&keeper->child.line, LINE_DEVICE, name,
+		  fuse_session_fd(session));
 	/* It closes with the server's last descriptors, behind the device: so
 	 * fusermount3 finds a mount that is dead, and not one that is dying. */
 	if (daemon->opts->auto_unmount && watched >= 0)
-		line_send(&keeper->line, LINE_WATCHED, NULL, watched);
+		line_send(&keeper->child.line, LINE_WATCHED, NULL, watched);
 	session_leave(session);
 	return true;
 }
@@ -433,14 +292,14 @@ static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 		keep(keeper);
 		return;
 	}
-	if (keeper->major == 0 && keeper->minor == 0) {
-		keeper->major = major(st.st_dev);
-		keeper->minor = minor(st.st_dev);
+	if (keeper->point.major == 0 && keeper->point.minor == 0) {
+		keeper->point.major = major(st.st_dev);
+		keeper->point.minor = minor(st.st_dev);
 	}
-	raise_readahead(keeper);
+	point_raise_readahead(&keeper->point, keeper->daemon->opts->readahead);
 	log_msg(LEVEL_NOTICE, "mounted on '%s'", point);
 	if (told(arg, NULL))
-		line_send(&keeper->line, LINE_MOUNTED, NULL, -1);
+		line_send(&keeper->child.line, LINE_MOUNTED, NULL, -1);
 	else
 		take_down(keeper);
 	keeper->serves = true;
@@ -461,12 +320,12 @@ static enum exit_code mount_and_keep(struct keeper *keeper, keeper_told told,
 		snprintf(error, sizeof(error), "cannot mount on '%s': %s; "
 			 "check who may mount there", point, session_said());
 		told(arg, error);
-		return kill_server(keeper);
+		return child_kill(&keeper->child);
 	}
 	serve_mount(keeper, told, arg);
-	code = reap(keeper);
+	code = child_reap(&keeper->child, keeper->forced);
 	/* An aborted connection leaves its mount behind. */
-	detach(keeper, true);
+	point_detach(&keeper->point, true);
 	log_msg(LEVEL_NOTICE, "unmounted from '%s'", point);
 	return code;
 }
@@ -510,15 +369,14 @@ static enum exit_code mount_again(struct keeper *keeper)
 	struct pollfd fd = { .fd = keeper->signals, .events = POLLIN };
 	enum exit_code code = EXIT_DIED;
 
-	keeper->major = keeper->minor = 0;
-	keeper->mount_id = keeper->unique_id = 0;
-	keeper->breach = -1;
+	keeper->point = (struct point){ .path = keeper->daemon->mountpoint };
+	keeper->child.breach = -1;
 	/* What dies at once would take all of a processor. */
 	if (poll(&fd, 1, keeper->n_deaths > 1 ? RESTART_MS : 0) > 0 &&
 	    is_asked_early(keeper))
 		return code;
 	log_msg(LEVEL_NOTICE, "serves '%s' anew", keeper->daemon->mountpoint);
-	if (start_server(keeper))
+	if (start_child(keeper))
 		return code;
 	code = await_ready(keeper, told_in_log, NULL);
 	if (!code)
@@ -533,13 +391,16 @@ void keeper_keep_fd(int fd)
 
 enum exit_code keeper_run(struct daemon *daemon, keeper_told told, void *arg)
 {
-	struct keeper keeper = { .daemon = daemon,
-				 .line = { .hear = -1, .speak = -1 },
-				 .signals = -1, .breach = -1 };
+	struct keeper keeper = {
+		.daemon = daemon, .signals = -1,
+		.child = { .line = { .hear = -1, .speak = -1 },
+			   .breach = -1 },
+		.point = { .path = daemon->mountpoint },
+	};
 	const struct opts *opts = daemon->opts;
 	enum exit_code code = EXIT_FAILED;
 
-	if (take_signals(&keeper) || start_server(&keeper)) {
+	if (take_signals(&keeper) || start_child(&keeper)) {
 		told(arg, "no memory or descriptors to start; free some");
 	} else {
 		code = await_ready(&keeper, told, arg);

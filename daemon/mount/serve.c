@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * serve.c - runs the workers, ends cleanly.
+ * serve.c - from the sandbox to the first request, and to a clean end.
  *
- * The main thread listens to the keeper and waits; each worker takes requests
- * from the kernel and answers them. To end, the keeper takes the mount away and
- * the workers see the device close when the last user is gone. Where it does
- * not wait for that, what is being decoded is cancelled, too.
+ * The main thread listens to the keeper and waits, while workers answer the
+ * kernel. To end, the keeper takes the mount away and the workers see the
+ * device close when the last user is gone. Where it does not wait for that,
+ * what is being decoded is cancelled, too.
  */
 #include "mount/serve.h"
 
@@ -16,20 +16,16 @@
 #include "mount/say.h"
 #include "mount/session.h"
 #include "mount/unmount.h"
+#include "mount/workers.h"
 #include "ops/control.h"
 #include "ops/handle.h"
-#include "ops/reply.h"
 #include "ops/interrupts.h"
-#include "ops/threads.h"
-#include "ops/work.h"
 #include "tree/far.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fuse.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,25 +37,14 @@
 #include <malloc.h>
 #endif
 
-#define MAX_WORKERS 256
-#define FREE_WORKERS 2
-/* Ending workers are looked for so often, and given up in the end. */
-#define WAIT_MS 100
-#define STUCK_MS 1500
-/* Interrupts a worker's system call; known signals have other uses. */
-#define WAKE SIGRTMIN
 #define TICK_SECONDS 5
 #define TRIM_SECONDS 30
 
 struct serve {
 	struct daemon *daemon;
-	pthread_t workers[MAX_WORKERS];
-	unsigned n_workers;
+	struct workers workers;
 	struct line line;	/* to the keeper */
-	int ended;		/* eventfd: a worker ended */
 	int null;		/* /dev/null; -1 */
-	char name[UNMOUNT_THREAD_NAME_CAP];	/* of the workers */
-	bool forced;		/* not to wait for what is stuck */
 };
 
 /* The line again, for those of the log. */
@@ -72,132 +57,12 @@ struct use {
 	bool trimmed;
 };
 
-/* Requests come in memory, never through a pipe: splicing is off. */
-static void count_request(const struct fuse_buf *buf)
-{
-	const struct fuse_in_header *head = buf->mem;
-
-	counters_request(buf->flags & FUSE_BUF_IS_FD ? 0 : head->opcode);
-}
-
-/* Ends whatever is under way; the keeper unmounts. */
-_Noreturn static void leave_at_once(void)
-{
-	_exit(EXIT_FAILED);
-}
-
-/* Storage that does not answer holds a worker for good. */
-_Noreturn static void give_up(void)
-{
-	log_msg(LEVEL_ERR, "some reads do not come to an end: ends without "
-		"them");
-	leave_at_once();
-}
-
-static void *work(void *arg)
-{
-	struct serve *serve = arg;
-	struct daemon *daemon = serve->daemon;
-	struct fuse_buf buf = { 0 };
-	uint64_t one = 1;
-	int len;
-
-	pthread_setname_np(pthread_self(), serve->name);
-	counters_thread_init();
-	if (reply_thread_init(true) || work_thread_init(daemon)) {
-		/* Whoever asked already would wait for ever. */
-		log_msg(LEVEL_ERR, "no memory for a worker's buffers: ends");
-		leave_at_once();
-	}
-	while (!fuse_session_exited(daemon->session)) {
-		len = fuse_session_receive_buf(daemon->session, &buf);
-		if (len == -EINTR)
-			continue;
-		if (len <= 0)
-			break;
-		count_request(&buf);
-		fuse_session_process_buf(daemon->session, &buf);
-		interrupts_sweep(daemon);
-	}
-	fuse_session_exit(daemon->session);
-	free(buf.mem);
-	work_thread_release();
-	reply_thread_release();
-	if (write(serve->ended, &one, sizeof(one)) < 0)
-		log_msg(LEVEL_ERR, "cannot tell that a worker ended");
-	return NULL;
-}
-
-/* Some more: they answer while as many as may decode do. */
-static unsigned count_workers(const struct daemon *daemon)
-{
-	unsigned most = daemon->max_workers < MAX_WORKERS ?
-			daemon->max_workers : MAX_WORKERS;
-
-	return daemon->n_threads + FREE_WORKERS < most ?
-	       (unsigned)daemon->n_threads + FREE_WORKERS : most;
-}
-
-static int start_workers(struct serve *serve)
-{
-	unsigned n = count_workers(serve->daemon);
-	int status = threads_start(serve->daemon);
-
-	if (status)
-		return status;
-	while (serve->n_workers < n) {
-		if (pthread_create(&serve->workers[serve->n_workers], NULL,
-				   work, serve))
-			break;
-		serve->n_workers++;
-	}
-	return serve->n_workers ? 0 : -EAGAIN;
-}
-
-static void wake(int signal)
-{
-	(void)signal;
-}
-
 /* Those that end a mount are blocked here, and the keeper's. */
 static void take_signals(void)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sigaction interrupt = { .sa_handler = wake };
 
 	sigaction(SIGPIPE, &ignore, NULL);
-	sigaction(WAKE, &interrupt, NULL);
-}
-
-/* Workers may sleep in a read that nothing ends: interrupt them. */
-static void join_workers(struct serve *serve)
-{
-	unsigned n_waits = 0;
-	struct timespec until;
-
-	for (unsigned i = 0; i < serve->n_workers; i++) {
-		for (;;) {
-			clock_gettime(CLOCK_REALTIME, &until);
-			until.tv_nsec += WAIT_MS * 1000000;
-			until.tv_sec += until.tv_nsec / 1000000000;
-			until.tv_nsec %= 1000000000;
-			if (pthread_timedjoin_np(serve->workers[i], NULL,
-						 &until) != ETIMEDOUT)
-				break;
-			if (serve->forced && ++n_waits * WAIT_MS > STUCK_MS)
-				give_up();
-			pthread_kill(serve->workers[i], WAKE);
-		}
-	}
-	serve->n_workers = 0;
-}
-
-static void end_workers(struct serve *serve)
-{
-	bloscfs_cancel_all(serve->daemon->fs);
-	fuse_session_exit(serve->daemon->session);
-	for (unsigned i = 0; i < serve->n_workers; i++)
-		pthread_kill(serve->workers[i], WAKE);
 }
 
 static time_t now_seconds(void)
@@ -250,7 +115,7 @@ static bool hear_keeper(struct serve *serve)
 	if (got == -EAGAIN)
 		return false;
 	if (got <= 0)
-		leave_at_once();
+		_exit(EXIT_FAILED);
 	switch (message.word) {
 	case LINE_MOUNTED:
 		heed_mounted(serve);
@@ -270,11 +135,11 @@ static bool hear_keeper(struct serve *serve)
 			shelf_hurry(far_shelf(serve->daemon->src.far));
 		break;
 	case LINE_FORCE:
-		serve->forced = true;
-		end_workers(serve);
+		serve->workers.forced = true;
+		workers_wake(&serve->workers);
 		return true;
 	case LINE_END:
-		end_workers(serve);
+		workers_wake(&serve->workers);
 		break;
 	case LINE_READY:
 	case LINE_LOG:
@@ -290,7 +155,7 @@ static bool hear_keeper(struct serve *serve)
 static void wait_for_end(struct serve *serve)
 {
 	struct pollfd fds[] = {
-		{ .fd = serve->ended, .events = POLLIN },
+		{ .fd = serve->workers.ended, .events = POLLIN },
 		{ .fd = serve->line.hear, .events = POLLIN },
 		{ .fd = interrupts_watch_fd(serve->daemon), .events = POLLIN },
 	};
@@ -324,9 +189,7 @@ static void close_session(struct serve *serve)
 {
 	struct daemon *daemon = serve->daemon;
 
-	join_workers(serve);
-	if (!threads_stop(daemon, serve->forced ? STUCK_MS : 0))
-		give_up();
+	workers_end(&serve->workers);
 	fuse_session_unmount(daemon->session);
 	fuse_session_destroy(daemon->session);
 	daemon->session = NULL;
@@ -384,8 +247,8 @@ static int take_device(struct serve *serve)
 	if (line_receive(&serve->line, true, &message) != 1 ||
 	    message.word != LINE_DEVICE || message.fd < 0)
 		return -1;
-	snprintf(serve->name, sizeof(serve->name), "%.*s",
-		 (int)sizeof(serve->name) - 1, message.text);
+	snprintf(serve->workers.name, sizeof(serve->workers.name), "%.*s",
+		 (int)sizeof(serve->workers.name) - 1, message.text);
 	daemon->session = session_new(daemon);
 	if (daemon->session &&
 	    session_serve(daemon->session, message.fd) == 0)
@@ -402,8 +265,9 @@ static enum exit_code serve_device(struct serve *serve)
 		return EXIT_FAILED;
 	session_log();
 	take_signals();
-	serve->ended = eventfd(0, EFD_CLOEXEC);
-	status = serve->ended < 0 ? -errno : start_workers(serve);
+	serve->workers.ended = eventfd(0, EFD_CLOEXEC);
+	status = serve->workers.ended < 0 ? -errno :
+		 workers_start(&serve->workers);
 	if (status)
 		log_msg(LEVEL_ERR, "cannot start to serve: %s",
 			strerror(-status));
@@ -461,12 +325,13 @@ enum exit_code serve_run(struct daemon *daemon, const struct line *line,
 	prctl(PR_SET_NAME, UNMOUNT_SERVER_NAME);
 	serve->daemon = daemon;
 	serve->line = *line;
-	serve->ended = -1;
+	serve->workers.daemon = daemon;
+	serve->workers.ended = -1;
 	serve->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	code = open_and_serve(serve);
 	root_release(daemon);
-	if (serve->ended >= 0)
-		close(serve->ended);
+	if (serve->workers.ended >= 0)
+		close(serve->workers.ended);
 	free(serve);
 	return code;
 }
