@@ -186,11 +186,12 @@ static void judge_connection(struct exchange *x, CURLcode code)
 /* Without the time that a connection took. */
 static uint64_t waited_ms(const struct exchange *x)
 {
+	CURL *easy = x->wire.easy;
 	curl_off_t from = 0, to = 0;
 
-	if (!x->wire.easy ||
-	    curl_easy_getinfo(x->wire.easy, CURLINFO_PRETRANSFER_TIME_T, &from) ||
-	    curl_easy_getinfo(x->wire.easy, CURLINFO_STARTTRANSFER_TIME_T, &to) ||
+	if (!easy ||
+	    curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &from) ||
+	    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &to) ||
 	    to < from)
 		return 0;
 	return (uint64_t)(to - from) / 1000;
