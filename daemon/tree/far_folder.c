@@ -261,8 +261,9 @@ static struct bloscfs_folder folder_of(struct far *far, const char *path)
 	};
 }
 
-enum bloscfs_err far_probe_folder(struct far *far, const char *path,
-				  struct bloscfs_diag *why)
+/* Whether a folder is a container, by its index; else NOT_FORMAT. */
+static enum bloscfs_err probe_folder(struct far *far, const char *path,
+				     struct bloscfs_diag *why)
 {
 	struct bloscfs_folder folder = folder_of(far, path);
 	enum bloscfs_err err = BLOSCFS_ERR_NOMEM;
@@ -332,7 +333,7 @@ int far_leaves(struct far *far, const char *path, bool has_index, bool stores,
 	if (stores)
 		err = is_foreign(far, path, &leaves);
 	if (err == BLOSCFS_OK && !leaves && has_index) {
-		err = far_probe_folder(far, path, &why);
+		err = probe_folder(far, path, &why);
 		leaves = err == BLOSCFS_OK;
 	}
 	if (err != BLOSCFS_OK && err != BLOSCFS_ERR_NOT_FORMAT)

@@ -40,9 +40,6 @@ struct bloscfs_source far_source(struct lent *lent, uint64_t identity[2]);
  * stat's then, and its number. 0 or -errno. */
 int far_find_index(struct far *far, const char *path,
 		   struct src_stat *stat, char *why);
-/* Whether a folder is a container, by its index; else NOT_FORMAT. */
-enum bloscfs_err far_probe_folder(struct far *far, const char *path,
-				  struct bloscfs_diag *why);
 /* Opens the container that a folder is. */
 enum bloscfs_err far_open_folder(struct far *far, struct bloscfs *fs,
 				 const char *path,

@@ -127,13 +127,4 @@ static inline void bfs_call_unspend(uint64_t spent)
 		bfs_call_now->spent = spent;
 }
 
-/* err, unless the call was stopped: what succeeded then may be wrong. */
-static inline enum bfs_err bfs_call_settle(enum bfs_err err,
-					   struct bfs_diag *diag)
-{
-	enum bfs_err stopped = bfs_call_stopped(diag);
-
-	return stopped != BFS_OK ? stopped : err;
-}
-
 #endif

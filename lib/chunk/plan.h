@@ -113,11 +113,9 @@ struct bfs_scratch {
 
 struct bfs_scratch *bfs_scratch_new(void);		/* NULL: no memory */
 void bfs_scratch_free(struct bfs_scratch *scratch);
-/* Makes both bufs and `in` at least that long; after NOMEM they may be NULL. */
-enum bfs_err bfs_scratch_reserve(struct bfs_scratch *scratch, size_t buf_len,
-				 size_t in_len) BFS_MUST_CHECK;
-/* The same for `in` alone; and for as many bufs as the chunk's filters need
- * (0, 1 or 2), for blocks of up to buf_len bytes. */
+/* Makes `in` at least that long; and as many bufs as the chunk's filters need
+ * (0, 1 or 2), for blocks of up to buf_len bytes. After NOMEM they may be
+ * NULL. */
 enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *scratch, size_t in_len)
 	BFS_MUST_CHECK;
 enum bfs_err bfs_scratch_fit(struct bfs_scratch *scratch,
@@ -126,7 +124,7 @@ enum bfs_err bfs_scratch_fit(struct bfs_scratch *scratch,
 
 /* Decodes block k into dst (bfs_chunk_block_len bytes). `in` are the bytes of
  * its span. `ref`: the finished block 0, needed if needs_ref and k > 0. The
- * scratch must have been reserved for the largest block. */
+ * scratch must have been fitted for the largest block. */
 enum bfs_err bfs_chunk_decode(const struct bfs_chunk *chunk, uint32_t k,
 			      const uint8_t *in, size_t in_len,
 			      const uint8_t *ref, uint8_t *dst,

@@ -91,13 +91,6 @@ static enum bfs_err fit_buffers(struct bfs_scratch *s, unsigned n, size_t len)
 	return BFS_OK;
 }
 
-enum bfs_err bfs_scratch_reserve(struct bfs_scratch *s, size_t buf_len,
-				 size_t in_len)
-{
-	BFS_TRY(fit_buffers(s, 2, buf_len));
-	return bfs_scratch_fit_in(s, in_len);
-}
-
 enum bfs_err bfs_scratch_fit_in(struct bfs_scratch *s, size_t in_len)
 {
 	size_t len;

@@ -84,18 +84,6 @@ const struct bfs_format *bfs_container_probe_in(struct bfs_dir *dir)
 	return NULL;
 }
 
-const struct bfs_format *bfs_container_probe_dir(int dirfd)
-{
-	const struct bfs_format *row;
-	struct bfs_dir *dir;
-
-	if (bfs_dir_fd(dirfd, &dir, NULL) != BFS_OK)
-		return NULL;
-	row = bfs_container_probe_in(dir);
-	bfs_dir_unref(dir);
-	return row;
-}
-
 /* Of the row that was found, or NULL: none was, or the error of the moment met
  * since the mark hides it. */
 static enum bfs_err new_container(const struct bfs_format *ops, uint64_t mark,
@@ -148,46 +136,20 @@ static enum bfs_err open_row(struct bfs_container *container, const char *name,
 	return err;
 }
 
-/* row NULL: probes itself. */
-static enum bfs_err open_dir(struct bfs_dir *dir, const struct bfs_format *row,
-			     const struct bfs_guard *guard,
-			     struct bfs_cache *cache,
-			     struct bfs_container **ret_container,
-			     struct bfs_diag *diag)
-{
-	uint64_t mark = bfs_moment_mark();
-	struct bfs_container *container;
-
-	if (!row)
-		row = bfs_container_probe_in(dir);
-	BFS_TRY(new_container(row, mark, cache, &container, diag));
-	container->guard = *guard;
-	container->dir = bfs_dir_ref(dir);
-	return open_row(container, NULL, mark, ret_container, diag);
-}
-
 enum bfs_err bfs_container_open_in(struct bfs_dir *dir,
 				   const struct bfs_guard *guard,
 				   struct bfs_cache *cache,
 				   struct bfs_container **ret_container,
 				   struct bfs_diag *diag)
 {
-	return open_dir(dir, NULL, guard, cache, ret_container, diag);
-}
+	uint64_t mark = bfs_moment_mark();
+	struct bfs_container *container;
 
-enum bfs_err bfs_container_open_dir(int dirfd, const struct bfs_format *ops,
-				    struct bfs_cache *cache,
-				    struct bfs_container **ret_container,
-				    struct bfs_diag *diag)
-{
-	struct bfs_dir *dir;
-	enum bfs_err err;
-
-	BFS_TRY(bfs_dir_fd(dirfd, &dir, diag));
-	err = open_dir(dir, ops, &(struct bfs_guard){ 0 }, cache,
-		       ret_container, diag);
-	bfs_dir_unref(dir);
-	return err;
+	BFS_TRY(new_container(bfs_container_probe_in(dir), mark, cache,
+			      &container, diag));
+	container->guard = *guard;
+	container->dir = bfs_dir_ref(dir);
+	return open_row(container, NULL, mark, ret_container, diag);
 }
 
 static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,

@@ -20,8 +20,8 @@ static enum bfs_err decode_blocks(const struct bfs_chunk *c,
 	uint32_t k, off, len;
 
 	for (k = 0; k < c->head.n_blocks; k++) {
-		BFS_TRY(bfs_scratch_reserve(scratch, bfs_chunk_block_len(c, k),
-					    0));
+		BFS_TRY(bfs_scratch_fit(scratch, c,
+					bfs_chunk_block_len(c, k)));
 		bfs_chunk_block_span(c, k, &off, &len);
 		BFS_TRY(bfs_chunk_decode(c, k, bytes + off, len, dest,
 					 dest + bfs_chunk_block_off(c, k),

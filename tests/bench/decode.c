@@ -91,8 +91,8 @@ static void decode_ours(size_t i, struct bfs_scratch *scratch)
 		uint32_t off, len;
 
 		bfs_chunk_block_span(c, k, &off, &len);
-		must(bfs_scratch_reserve(scratch, bfs_chunk_block_len(c, k),
-					 0) == BFS_OK &&
+		must(bfs_scratch_fit(scratch, c,
+				     bfs_chunk_block_len(c, k)) == BFS_OK &&
 		     bfs_chunk_decode(c, k, set.chunks[i].p + off, len, dst,
 				      dst + bfs_chunk_block_off(c, k), scratch,
 				      NULL) == BFS_OK,
@@ -112,11 +112,11 @@ static void decode_theirs(size_t i, int n_threads)
 
 /* The streams of one block, each at the same place. */
 static void decode_streams(const struct bfs_chunk *c, const uint8_t *in,
-			   size_t len, uint32_t n_streams)
+			   uint8_t *dst, size_t len, uint32_t n_streams)
 {
 	struct bfs_scratch *scratch = set.scratch[0];
 	struct bfs_codec_job job = {
-		.dst = scratch->buf[0], .dst_len = len / n_streams,
+		.dst = dst, .dst_len = len / n_streams,
 		.meta = c->head.codec_meta, .env = &c->env,
 	};
 
@@ -138,8 +138,10 @@ static void decode_streams(const struct bfs_chunk *c, const uint8_t *in,
 	}
 }
 
+/* To one place, which stays in the CPU's caches. */
 static void decode_codec(size_t i)
 {
+	uint8_t *dst = set.out;
 	struct bfs_source *source;
 	struct bfs_chunk *c = open_chunk(&set.chunks[i], &source);
 
@@ -149,14 +151,11 @@ static void decode_codec(size_t i)
 			     len == c->head.blocksize;
 
 		bfs_chunk_block_span(c, k, &off, &in_len);
-		must(bfs_scratch_reserve(set.scratch[0], len, 0) == BFS_OK,
-		     "no memory");
 		if (c->head.kind == BFS_CHUNK_BLOCKS)
-			decode_streams(c, set.chunks[i].p + off, len,
+			decode_streams(c, set.chunks[i].p + off, dst, len,
 				       split ? c->head.typesize : 1);
 		else
-			memcpy(set.scratch[0]->buf[0], set.chunks[i].p + off,
-			       in_len);
+			memcpy(dst, set.chunks[i].p + off, in_len);
 	}
 	bfs_chunk_unref(c);
 	bfs_source_unref(source);

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "support/decode.h"
+#include "support/folders.h"
 #include "support/manifest.h"
 #include "support/oracle.h"
 
@@ -54,8 +55,7 @@ static struct bfs_container *open_frame(const char *dir, const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0 && fstat(fd, &st) == 0);
 	if (S_ISDIR(st.st_mode)) {
-		if (bfs_container_open_dir(fd, NULL, NULL, &container, NULL) !=
-		    BFS_OK)
+		if (folder_open(fd, &container) != BFS_OK)
 			container = NULL;
 		close(fd);
 		return container;

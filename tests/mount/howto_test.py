@@ -12,7 +12,7 @@ BUCKET = "Read arrays in a bucket"
 
 
 def read_from_bucket():
-    """With the samples of the page in a store that wants to be asked rightly."""
+    """With the sample of the page in a store that wants signed requests."""
     with objects.Server() as server:
         server.put_file("/lab/runs/pond.b2nd",
                         HOWTO.place + "/tests/data/good-nd-pond.b2nd")

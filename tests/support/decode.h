@@ -104,10 +104,10 @@ static inline enum bfs_err decode_block(const struct bfs_chunk *chunk,
 	if (in_len)
 		memcpy(in, p + off, in_len);
 	memset(data, fill, len);
-	if (!scratch || bfs_scratch_reserve(scratch, len, 0) != BFS_OK)
+	if (!scratch || bfs_scratch_fit(scratch, chunk, len) != BFS_OK)
 		abort();
-	memset(scratch->buf[0], fill, scratch->buf_len);
-	memset(scratch->buf[1], fill, scratch->buf_len);
+	for (unsigned i = 0; i < scratch->n_bufs; i++)
+		memset(scratch->buf[i], fill, scratch->buf_len);
 	err = bfs_chunk_decode(chunk, k, in, in_len, ref, data, scratch, diag);
 	bfs_scratch_free(scratch);
 	free(in);

@@ -262,6 +262,35 @@ def find_opened_circles(tree):
             yield 'no such circle (any more): ' + ' '.join(sorted(known))
 
 
+# What no file but its own uses, and why others may see it.
+TESTED = {
+    # Parts that tests look at or ask apart.
+    'bfs_codec_by_code', 'bfs_cpu_detect', 'bfs_cpu_name', 'bfs_fd_spare',
+    'bfs_foreign_is_n5', 'bfs_pool_quota', 'bfs_zarr_new', 'costs_of',
+    'folder_escape',
+    # What is in use just now, and what has ended.
+    'bfs_fd_count', 'bfs_mem_used', 'bfs_pool_wait',
+    # Memory that fails, and another machine's pages.
+    'bfs_mem_fail_at', 'bfs_mem_set_page_len',
+    # The text within a header, which parsed again must give the dtype back.
+    'bfs_dtype_descr',
+}
+
+
+def find_unused(tree):
+    """Symbols of one file that no other needs: static, or dead."""
+    needed = {'lib': set(), 'daemon': {'main'}}
+    defined = set().union(*tree.defines.values())
+    for file, symbols in tree.needs.items():
+        needed[file.split('/')[0]] |= symbols
+    for file, symbols in tree.defines.items():
+        for symbol in symbols - needed[file.split('/')[0]] - TESTED:
+            if not symbol.startswith('bloscfs_'):
+                yield f'{file}: nothing else uses {symbol}'
+    for symbol in TESTED - defined:
+        yield f'{symbol} is not there any more'
+
+
 def find_few_ranks(tree):
     if len(tree.ranks) < 12:
         yield 'the table in docs/architecture.md is not read'
@@ -269,12 +298,15 @@ def find_few_ranks(tree):
         yield 'the objects are not read'
 
 
-def changed(tree, file, line=None, needs=None):
-    """The tree with one line more in a file, or one symbol more in use."""
+def changed(tree, file, line=None, needs=None, defines=None):
+    """The tree with one line more in a file, or one symbol more."""
     other = copy.copy(tree)
     if line:
         other.text = dict(tree.text)
         other.text[file] += line + '\n'
+    if defines:
+        other.defines = dict(tree.defines)
+        other.defines[file] = tree.defines[file] | {defines}
     if needs:
         assert any(needs in d for d in tree.defines.values()), needs
         other.needs = dict(tree.needs)
@@ -331,6 +363,8 @@ def check_teeth(tap, tree):
         'lib/base/err.h', line='#include "base/mem.h"')
     bad('a row that asks its table is found', find_asking_rows,
         'lib/codec/lz4.c', needs='bfs_codec_find')
+    bad('a function that nothing uses is found', find_unused,
+        'lib/base/mem.c', defines='bfs_mem_forgotten')
 
 
 def main():
@@ -350,6 +384,7 @@ def main():
     tap.check('no row asks its table', find_asking_rows(tree))
     tap.check('no circle of files', list(find_new_circles(tree)))
     tap.check('circles said to be known are there', find_opened_circles(tree))
+    tap.check('what files share is used by others', find_unused(tree))
     check_teeth(tap, tree)
     print(f'1..{tap.n}')
     return tap.failed

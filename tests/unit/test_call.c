@@ -48,7 +48,7 @@ static void a_limit_is_told_with_its_cause_and_lasts(void **state)
 	assert_int_equal(bfs_err_errno(diag.err), EIO);
 	assert_int_equal(bfs_call_spend(1, "reading", NULL),
 			 BFS_ERR_TOO_MUCH);
-	assert_int_equal(bfs_call_settle(BFS_OK, NULL), BFS_ERR_TOO_MUCH);
+	assert_int_equal(bfs_call_stopped(NULL), BFS_ERR_TOO_MUCH);
 	bfs_call_start(&call, 1000, 0, 0);
 	assert_int_equal(bfs_call_spend(1000, "reading", NULL), BFS_OK);
 	/* What costs nothing is never too much. */

@@ -16,6 +16,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "support/build2.h"
+#include "support/folders.h"
 #include "support/sample_rows.h"
 
 #include <fcntl.h>
@@ -162,10 +163,9 @@ static struct bfs_array *open_frame(void)
 	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 
-	assert_ptr_equal(bfs_container_probe_dir(dirfd),
+	assert_ptr_equal(folder_probe(dirfd),
 			 &bfs_container_sparseframe);
-	assert_int_equal(bfs_container_open_dir(dirfd, NULL, NULL, &f, NULL),
-			 BFS_OK);
+	assert_int_equal(folder_open(dirfd, &f), BFS_OK);
 	assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL), BFS_OK);
 	return a;
 }
@@ -475,20 +475,20 @@ static void index_that_is_no_regular_file_is_no_frame(void **state)
 {
 	(void)state;
 	unlinkat(dirfd, INDEX, 0);
-	assert_null(bfs_container_probe_dir(dirfd));
+	assert_null(folder_probe(dirfd));
 	assert_int_equal(symlinkat(chunk_name(0), dirfd, INDEX), 0);
-	assert_null(bfs_container_probe_dir(dirfd));
+	assert_null(folder_probe(dirfd));
 	unlinkat(dirfd, INDEX, 0);
 	assert_int_equal(mkfifoat(dirfd, INDEX, 0600), 0);
 	alarm(20);
-	assert_null(bfs_container_probe_dir(dirfd));
+	assert_null(folder_probe(dirfd));
 	alarm(0);
 	unlinkat(dirfd, INDEX, 0);
 	assert_int_equal(mkdirat(dirfd, INDEX, 0700), 0);
-	assert_null(bfs_container_probe_dir(dirfd));
+	assert_null(folder_probe(dirfd));
 	assert_int_equal(unlinkat(dirfd, INDEX, AT_REMOVEDIR), 0);
 	put_file(INDEX, "a text about chunks", 19);
-	assert_null(bfs_container_probe_dir(dirfd));
+	assert_null(folder_probe(dirfd));
 }
 
 static void directory_that_is_gone_is_still_the_one_opened(void **state)
@@ -618,8 +618,7 @@ static struct bfs_array *open_path(const char *path)
 	struct bfs_container *f = NULL;
 	struct bfs_array *a = NULL;
 
-	if (fd >= 0 &&
-	    bfs_container_open_dir(fd, NULL, NULL, &f, NULL) == BFS_OK)
+	if (fd >= 0 && folder_open(fd, &f) == BFS_OK)
 		assert_int_equal(bfs_array_open(hostile_engine, f, &a, NULL),
 				 BFS_OK);
 	if (fd >= 0)
