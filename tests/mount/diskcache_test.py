@@ -351,6 +351,33 @@ def no_secret_is_written(work):
                     assert word not in content, (path, word)
 
 
+def one_mount_serves_all_users_from_its_disk_cache(work):
+    needs_root()
+    frame, truth = made(work, mib=1)
+    disk = work + "/disk"
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+
+        def read_by_others(mount):
+            def compare():
+                if read(mount.path("data.bin")) != truth:
+                    raise OSError(errno.EIO, "other bytes")
+
+            for user in harness.NOBODY, 12345:
+                equal(harness.as_user(user, compare), 0, f"errno of {user}")
+
+        with cached(work, url, disk, "-oallow_other") as mount:
+            read_by_others(mount)
+        server.log.clear()
+        with cached(work, url, disk, "-oallow_other") as mount:
+            read_by_others(mount)
+            equal([row[2] for row in server.log], [304], "answers")
+        equal(os.listdir(disk), [os.path.basename(own(disk))], "folders")
+        # Whom the mount serves does not see what it keeps.
+        equal(harness.as_user(harness.NOBODY, lambda: os.listdir(own(disk))),
+              errno.EACCES, "errno")
+
+
 def a_bucket_in_the_background_is_kept_too(work):
     frame, truth = made(work, mib=2)
     disk, point = work + "/disk", work + "/point"
@@ -383,5 +410,6 @@ if __name__ == "__main__":
         the_longest_unused_leaves_first,
         many_mounts_keep_to_the_size,
         no_secret_is_written,
+        one_mount_serves_all_users_from_its_disk_cache,
         a_bucket_in_the_background_is_kept_too,
     ])

@@ -30,6 +30,8 @@ def npy_start(path):
 
 # The default and blocks, which rows of variable-length blocks are about.
 VIEWS = "--views=info,data,npy,chunks,meta,blocks"
+MIB = 1 << 20
+MOST = 4 * MIB  # of a file in what is damaged
 
 
 def containers(path, kind):
@@ -60,17 +62,28 @@ def check_row(base, what, length, sha):
         equal(hashlib.sha256(data).hexdigest(), sha, "sha256")
 
 
+def touch(path):
+    """Reads a file, of one that claims to be long both ends; the bytes."""
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        return sum(len(os.pread(file.fileno(), MIB, at)) for at in
+                   {*range(0, min(size, MOST), MIB), max(0, size - MIB)})
+
+
 def touch_all(base):
-    """Reads all there is; how many reads failed as they may."""
-    failed = 0
+    """Reads all there is, until it is much; how many reads failed as they
+    may."""
+    failed = n_bytes = 0
     for folder, _, names in harness.walk(base):
         for name in names:
             try:
-                harness.read(os.path.join(folder, name))
+                n_bytes += touch(os.path.join(folder, name))
             except OSError as error:
                 if error.errno not in (errno.EIO, errno.EOPNOTSUPP):
                     raise
                 failed += 1
+            if n_bytes > 4 * MOST:
+                return failed
     return failed
 
 
@@ -78,7 +91,7 @@ def check_damaged(base, notes):
     if os.path.isfile(base) or not os.path.exists(base + b"/info.json"):
         # Not recognised: it passes through as it is.
         if os.path.isfile(base):
-            harness.read(base)
+            touch(base)
         else:
             touch_all(base)
         return
