@@ -64,6 +64,7 @@ struct opts {
 	int notify_fd;		/* -1: none */
 
 	double connect_timeout, read_timeout;	/* seconds */
+	uint64_t fetch_whole;	/* bytes */
 	char *ca_file;
 	char *catalog;
 	bool no_sign;

@@ -4,8 +4,9 @@
  * read forwards, what the library says, and all of a small object.
  *
  * Who reads here and there in an object on a far server waits for an answer
- * each time. Where all that is left of it costs no more than a few such waits,
- * it is asked for after some of them: in waves, the next one when half of the
+ * each time. Where the object is no larger than who mounts says, and all that
+ * is left of it costs no more than a few such waits, it is asked for after some
+ * of them: in waves, the next one when half of the
  * last is here, each four times as wide, and only as long as what comes is as
  * quick as that. It is kept then as far as memory goes.
  */
@@ -26,7 +27,6 @@
 #define FEW_JUMPS 4		/* waits, before all is fetched */
 #define WORTH 16		/* waits that fetching all may cost */
 #define WORTH_A_JUMP 5		/* ... for each that was waited for */
-#define MOST_WHOLE (UINT64_C(64) << 20)		/* of one object */
 #define MOST_WHOLES (UINT64_C(256) << 20)	/* of all */
 
 static void ask_for_all(struct object *o);
@@ -239,7 +239,7 @@ static bool is_worth_all(struct object *o)
 
 	if (o->whole)
 		return true;
-	if (!cost || o->n_jumps < FEW_JUMPS || size > MOST_WHOLE ||
+	if (!cost || o->n_jumps < FEW_JUMPS || size > remote->whole_most ||
 	    size > WORTH * cost || size > o->n_jumps * WORTH_A_JUMP * cost ||
 	    atomic_load(&remote->wholes) + size > MOST_WHOLES)
 		return false;

@@ -20,6 +20,7 @@ struct remote {
 	struct diskcache *disk;		/* or NULL */
 	uint64_t retry_ms;		/* a request is tried so long */
 	uint64_t fresh_ms;		/* an answer is believed so long */
+	uint64_t whole_most;		/* objects up to it are fetched whole */
 	/* Whether the calling thread may wait for a server (hosts_number): if
 	 * not, calls fail with EINTR where they would. NULL: always. */
 	bool (*may_wait)(uint64_t server);

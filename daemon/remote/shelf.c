@@ -87,6 +87,7 @@ static int make_ready(struct shelf *shelf,
 	shelf->remote = (struct remote){
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.retry_ms = options->retry_ms, .fresh_ms = DEFAULT_FRESH_MS,
+		.whole_most = options->whole_most,
 		.may_wait = options->may_wait, .stopped = options->stopped,
 		.transport = transport_new(&shelf->transport_options),
 		.signer = signs ? signer_new(&setup->keys, setup->process,

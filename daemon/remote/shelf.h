@@ -19,6 +19,7 @@ struct shelf;
 /* Texts are borrowed until shelf_close. */
 struct shelf_options {
 	uint64_t connect_ms, silence_ms, retry_ms;
+	uint64_t whole_most;	/* as in struct remote */
 	const char *ca_file;	/* NULL: the system's */
 	const char *catalog;	/* a file; NULL: SOURCE is an address */
 	bool no_sign;

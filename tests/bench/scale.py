@@ -72,11 +72,11 @@ class Reader:
     stride = MIB            # pieces_priv.h: STRIDE
     beginning = 512 * KIB   # tell.c: BEGINNING
     window = 16 * MIB       # ahead.c: WINDOW
-    few_jumps = 4           # ahead.c: FEW_JUMPS, MOST_WHOLE
-    most_whole = 64 * MIB
+    few_jumps = 4           # ahead.c: FEW_JUMPS
 
-    def __init__(self, array, far=True):
-        self.array, self.far = array, far
+    def __init__(self, array, far=True, whole=4 * MIB):
+        """whole: fetch_whole=, with its default."""
+        self.array, self.far, self.most_whole = array, far, whole
         self.plans, self.cached = set(), set()
         self.here = []          # ranges that were asked for
         self.jumps = 0          # waits for pages at random
@@ -364,8 +364,9 @@ def number(x, digits=3):
 def one_reader():
     """Of the reference array, by one node."""
     rows = []
-    for far, where in ((False, "near, < 8 ms"), (True, "far")):
-        reader = Reader(REFERENCE, far)
+    for far, most, where in ((False, 0, "near, < 8 ms"), (True, 0, "far"),
+                              (True, 64 * MIB, "far, `fetch_whole=64M`")):
+        reader = Reader(REFERENCE, far, most)
         opened = reader.open()
         dice, asked, waits = Dice(5), [], 0
         for _ in range(20):
@@ -377,6 +378,8 @@ def one_reader():
         for what, got, n in (("opening", opened, 1),
                              ("20 pages at random", asked, waits),
                              ("all in order", through, "")):
+            if most and what != "20 pages at random":
+                continue
             rows.append((where, what, len(got), number(sum(got) / 1e3) + " kB",
                          n))
     rows.append(("", "again, from the cache of blocks or the kernel's", 0,

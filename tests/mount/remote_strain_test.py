@@ -68,7 +68,7 @@ def all_of_a_small_object_is_fetched_after_some_waits(work):
     with Server() as server:
         server.latency = 0.05
         url = server.put_file("/f.b2frame", frame)
-        with Mount(work, url) as mount:
+        with Mount(work, url, "--fetch_whole=64M") as mount:
             file = pages_of(mount)
             for _ in range(12):
                 draw(file)
@@ -82,6 +82,25 @@ def all_of_a_small_object_is_fetched_after_some_waits(work):
             moved = sum(row[3] for row in server.log)
             assert moved < size * 1.2, (moved, size)
             os.close(file)
+
+
+def no_object_is_fetched_whole_that_is_larger_than_is_said(work):
+    frame, truth = made(work, mib=12)
+    dice = random.Random(6)
+    with Server() as server:
+        server.latency = 0.03
+        url = server.put_file("/f.b2frame", frame)
+        for options in ((), ("--fetch_whole=0",), ("--fetch_whole=11M",)):
+            with Mount(work, url, *options) as mount:
+                read(mount.path("info.json"))
+                before = counted(mount, "bloscfs_server_bytes_total")
+                file = pages_of(mount)
+                for _ in range(12):
+                    at = dice.randrange(len(truth) // 4096) * 4096
+                    equal(os.pread(file, 4096, at), truth[at:at + 4096])
+                os.close(file)
+                moved = counted(mount, "bloscfs_server_bytes_total") - before
+            assert moved < len(truth) // 2, (options, moved)
 
 
 def nothing_more_is_fetched_from_a_server_that_is_near(work):
@@ -249,6 +268,7 @@ def a_name_server_that_hangs_holds_up_nobody_else(work):
 if __name__ == "__main__":
     private.main([
         all_of_a_small_object_is_fetched_after_some_waits,
+        no_object_is_fetched_whole_that_is_larger_than_is_said,
         nothing_more_is_fetched_from_a_server_that_is_near,
         what_came_is_served_while_the_rest_is_on_its_way,
         a_server_that_has_too_much_to_do_is_left_alone_by_all,

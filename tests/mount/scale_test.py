@@ -60,14 +60,22 @@ def opening_costs_what_the_model_says(work):
 
 
 def pages_at_random_cost_what_the_model_says(work):
+    pages_cost_what_the_model_says(work, "--fetch_whole=0", 0)
+
+
+def pages_of_what_is_fetched_whole_cost_what_the_model_says(work):
+    pages_cost_what_the_model_says(work, "--fetch_whole=64M", 64 * MIB)
+
+
+def pages_cost_what_the_model_says(work, option, whole):
     path, array = made(work)
     dice = random.Random(7)
     places = [dice.randrange(array.nbytes // 4096) * 4096
               for _ in range(N_PAGES)]
     with Server() as server:
         server.latency = 0.05
-        with Mount(work, server.put_file("/a.b2nd", path)) as mount:
-            model = scale.Reader(array, far=True)
+        with Mount(work, server.put_file("/a.b2nd", path), option) as mount:
+            model = scale.Reader(array, True, whole)
             model.open()
             before = told(mount)
             file = os.open(mount.path("data.bin"), os.O_RDONLY)
@@ -98,4 +106,5 @@ def a_pass_in_order_costs_what_the_model_says(work):
 if __name__ == "__main__":
     harness.main([opening_costs_what_the_model_says,
                   pages_at_random_cost_what_the_model_says,
+                  pages_of_what_is_fetched_whole_cost_what_the_model_says,
                   a_pass_in_order_costs_what_the_model_says])
