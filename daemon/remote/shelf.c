@@ -152,7 +152,9 @@ const char *shelf_advice(const struct shelf *shelf, int status)
 {
 	switch (status) {
 	case -ENOENT:
-		return "check the address";
+		return shelf->url.s3 && shelf_is_single(shelf) ?
+		       "check the address; that of a prefix ends in /" :
+		       "check the address";
 	case -EACCES:
 		return shelf->url.s3 ?
 		       "check the keys and AWS_PROFILE, or give no_sign" :

@@ -231,6 +231,7 @@ def refusals_at_the_mount_name_their_reason(work):
                 (url + "?key=swordfish", 403, "f.b2frame': the server"),
                 ("s3://bucket/key.b2nd", 403, "check the keys"),
                 ("s3://bucket/prefix/", 403, "check the keys"),
+                ("s3://bucket/prefix", None, "that of a prefix ends in /"),
                 ("s3://bucket", 404, "no such bucket"),
                 ("s3://bucket", "garbage", "does not speak HTTP"),
                 ("http://127.0.0.1:1/f.b2nd", None, "onnect"),
