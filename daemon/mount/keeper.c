@@ -371,7 +371,7 @@ static enum exit_code mount_again(struct keeper *keeper)
 
 	keeper->point = (struct point){ .path = keeper->daemon->mountpoint };
 	keeper->child.breach = -1;
-	/* What dies at once would take all of a processor. */
+	/* A server that dies each time at once would take a whole CPU. */
 	if (poll(&fd, 1, keeper->n_deaths > 1 ? RESTART_MS : 0) > 0 &&
 	    is_asked_early(keeper))
 		return code;

@@ -56,7 +56,7 @@ static int check_device(const struct opts *opts, char *error, size_t cap)
 		close(fd);
 		return 0;
 	}
-	/* fusermount3 opens it by its own right then. */
+	/* Then fusermount3, which is set-uid, opens it. */
 	if (errno == EACCES && opts->auto_unmount)
 		return 0;
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
@@ -176,8 +176,9 @@ int mount_refuse_silent(const char *mountpoint, char *error, size_t cap)
 		      "that one", mountpoint);
 }
 
-/* Takes away mounts of our own whose daemons are dead. Who uses one has lost
- * it already. Of those that live none is asked: there is no place. */
+/* Takes away mounts of our own whose daemons are dead: nothing is taken from
+ * who uses one, as it answers no more. Where the topmost mount is alive, or not
+ * ours, the place is occupied; that is found without asking its daemon. */
 static int clear_dead(const char *mountpoint, char *error, size_t cap)
 {
 	struct mount_entry entry;

@@ -40,7 +40,7 @@ static bool start(struct patience *patience)
 	bool started;
 
 	sigfillset(&all);
-	/* By which the sandbox names a call. */
+	/* Else the sandbox could not say which call it ended us for. */
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	started = pthread_create(&patience->thread, NULL, watch,

@@ -72,7 +72,7 @@ static void heed_store(struct daemon *daemon, const char *source)
 			"take", log_quote(quoted, sizeof(quoted), source));
 }
 
-/* The first that a server is asked. */
+/* Asks the server for the first time: whether SOURCE is there, and what. */
 static enum exit_code ask_server(struct daemon *daemon)
 {
 	struct shelf *shelf = far_shelf(daemon->src.far);
@@ -85,7 +85,8 @@ static enum exit_code ask_server(struct daemon *daemon)
 				  daemon->source,
 				  *why ? why : strerror(-status),
 				  shelf_advice(shelf, status));
-	/* What the mount shows is asked for anew. */
+	/* Time passes until somebody looks into the mount: nothing that was
+	 * learnt here is shown without asking again. */
 	far_rest(daemon->src.far);
 	name = shelf_single(shelf);
 	if (!name)

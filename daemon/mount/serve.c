@@ -47,7 +47,7 @@ struct serve {
 	int null;		/* /dev/null; -1 */
 };
 
-/* The line again, for those of the log. */
+/* A copy of the line, for the log, whose function takes no argument. */
 static struct line log_line = { .hear = -1, .speak = -1 };
 
 /* When requests came last. */
@@ -100,7 +100,8 @@ static void heed_mounted(struct serve *serve)
 {
 	if (serve->daemon->opts->foreground)
 		return;
-	/* Only now, as the keeper. */
+	/* Not before the mount is known to be there, just as the keeper: who
+	 * waits for it may know both by their group (start.c). */
 	setsid();
 	say_no_more(serve->null);
 	serve->null = -1;
@@ -145,7 +146,7 @@ static bool hear_keeper(struct serve *serve)
 	case LINE_LOG:
 	case LINE_IDLE:
 	case LINE_BREACH:
-	case LINE_WATCHED:	/* stays open */
+	case LINE_WATCHED:	/* its descriptor stays open until we end */
 	case LINE_DEVICE:
 		break;
 	}
@@ -277,7 +278,8 @@ static enum exit_code serve_device(struct serve *serve)
 	return status ? EXIT_FAILED : EXIT_OK;
 }
 
-/* What is to go on outside of the sandbox. */
+/* Starts the process that runs credential_process, which the sandbox would not
+ * let us do later. */
 static int hire(const struct daemon *daemon)
 {
 	int status = 0;

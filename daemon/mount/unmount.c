@@ -147,7 +147,7 @@ static int detach(const char *mountpoint, const char *path,
 
 	if (mount_detach(path, false, reason, sizeof(reason))) {
 		holders_find(mount->major, mount->minor, &who);
-		/* Elsewhere it may stay. */
+		/* What other namespaces have is no reason: theirs may stay. */
 		who.spaces[0] = '\0';
 		tell_holders(held, sizeof(held), &who);
 		snprintf(error, cap, "cannot unmount '%s': %s%s; close what "

@@ -134,6 +134,22 @@ static void get_source(fuse_req_t req, struct daemon *daemon,
 		send(req, buf, (size_t)len, cap);
 }
 
+/* status: an errno, or 0; bytes: NULL where there is no such attribute. False
+ * where the request is to be begun anew. */
+static bool answer(struct task *task, int status, const char *bytes,
+		   size_t len)
+{
+	if (call_is_void())
+		return false;
+	if (!status && !bytes)
+		status = ENODATA;
+	if (status)
+		fuse_reply_err(task->req, status);
+	else
+		send(task->req, bytes, len, task->len);
+	return true;
+}
+
 static bool run_get(struct daemon *daemon, struct task *task)
 {
 	const char *name = task->name;
@@ -159,15 +175,7 @@ static bool run_get(struct daemon *daemon, struct task *task)
 				      &have, value, &len);
 	status = bloscfs_err_errno(bloscfs_met(mark, NULL));
 	give(daemon, &asking);
-	if (call_is_void())
-		return false;
-	if (status)
-		fuse_reply_err(task->req, status);
-	else if (len > 0)
-		send(task->req, value, len, task->len);
-	else
-		fuse_reply_err(task->req, ENODATA);
-	return true;
+	return answer(task, status, len > 0 ? value : NULL, len);
 }
 
 /* Whether nobody needs an answer about lists of rights: an entry has none, and
@@ -311,13 +319,7 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	}
 	status = bloscfs_err_errno(bloscfs_met(mark, NULL));
 	give(daemon, &asking);
-	if (call_is_void())
-		return false;
-	if (status)
-		fuse_reply_err(task->req, status);
-	else
-		send(task->req, list, used, task->len);
-	return true;
+	return answer(task, status, list, used);
 }
 
 void xattrs_list(fuse_req_t req, fuse_ino_t id, size_t cap)

@@ -41,7 +41,7 @@ bool helper_has(const struct parse *parse, const char *name, size_t len)
 		if (is_word(name, len, words[i]))
 			return true;
 	}
-	/* Of systemd, autofs, udisks. */
+	/* What systemd, autofs and udisks read begins so. */
 	return len > 2 && (name[0] == 'x' || name[0] == 'X') && name[1] == '-';
 }
 

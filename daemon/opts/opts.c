@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define LEAST_DISK_CACHE (4 << 20)
-#define NOT_GIVEN (UINT64_MAX - 1)	/* no size is as large */
+#define NOT_GIVEN (UINT64_MAX - 1)	/* no size that is given is as large */
 
 __attribute__((format(printf, 2, 3)))
 static int refuse(struct parse *parse, const char *fmt, ...)
@@ -262,7 +262,8 @@ static void settle_masks(struct parse *parse)
 		parse->opts->dmask = parse->umask;
 }
 
-/* As the library has it: 0 is its default, and none a number of its own. */
+/* For the library, to which 0 says "by default"; where a user gives 0, that
+ * has a number of its own: none. */
 static uint64_t settle_size(uint64_t given, uint64_t none)
 {
 	if (given == NOT_GIVEN)

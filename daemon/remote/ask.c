@@ -16,14 +16,6 @@
 #define SLICE_MS 50
 #define STALE_MS 1000
 
-int64_t remote_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool remote_charge(struct remote *remote, uint64_t len)
 {
 	return !remote->fs || bloscfs_charge(remote->fs, len);

@@ -5,6 +5,7 @@
 #ifndef BFS_DAEMON_REMOTE_ASK_H
 #define BFS_DAEMON_REMOTE_ASK_H
 
+#include "remote/clock.h"
 #include "remote/transport.h"
 
 #include "bloscfs.h"
@@ -69,7 +70,6 @@ bool remote_is_tight(struct remote *remote);
 /* What comes over one connection, where nothing else is known. */
 #define REMOTE_BYTES_A_MS 50000
 
-int64_t remote_now_ms(void);
 /* url: of what is waited for. */
 bool remote_may_wait(const struct remote *remote, const char *url);
 /* arg is a struct remote. */

@@ -5,6 +5,8 @@
  */
 #include "remote/command.h"
 
+#include "remote/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -91,14 +93,6 @@ static int spawn(struct words *words, int out, pid_t *ret_pid)
 	return -error;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Reads until the end of what is printed. */
 static int take(int in, int64_t end, bool (*stopped)(void *arg), void *arg,
 		char *buf, size_t cap, size_t *ret_len)
@@ -110,7 +104,7 @@ static int take(int in, int64_t end, bool (*stopped)(void *arg), void *arg,
 	for (;;) {
 		if (stopped && stopped(arg))
 			return -EINTR;
-		if (now_ms() >= end)
+		if (remote_now_ms() >= end)
 			return -ETIMEDOUT;
 		if (poll(&fd, 1, SLICE_MS) <= 0)
 			continue;
@@ -139,7 +133,7 @@ static int await(pid_t pid, int64_t end, bool kill_it)
 	while ((done = waitpid(pid, &status, kill_it ? 0 : WNOHANG)) != pid) {
 		if (done < 0 && errno != EINTR)
 			return -errno;
-		if (!kill_it && now_ms() >= end) {
+		if (!kill_it && remote_now_ms() >= end) {
 			kill(-pid, SIGKILL);
 			kill_it = true;
 		} else if (!kill_it) {
@@ -174,7 +168,7 @@ int command_run(const char *line, uint64_t limit_ms,
 		bool (*stopped)(void *arg), void *arg, char *buf, size_t cap,
 		size_t *ret_len, const char **ret_why)
 {
-	int64_t end = now_ms() + (int64_t)limit_ms;
+	int64_t end = remote_now_ms() + (int64_t)limit_ms;
 	struct words words;
 	int ends[2] = { -1, -1 }, ended;
 	int status = split(line, &words);

@@ -190,7 +190,7 @@ static bool start(struct diskcache *c)
 	if (c->running)
 		return true;
 	sigfillset(&all);
-	/* By which the sandbox names a call. */
+	/* Else the sandbox could not say which call it ended us for. */
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	c->running = pthread_create(&c->thread, NULL, work, c) == 0;

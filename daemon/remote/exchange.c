@@ -9,24 +9,16 @@
 #include "remote/exchange.h"
 
 #include "invariant.h"
+#include "remote/clock.h"
 
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #define MOST_ERROR_TEXT (64 << 10)
 
 static void refuse(struct exchange *x, enum outcome outcome, const char *why)
 {
 	judge_refuse(x->response, outcome, why);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Whether an answer leads elsewhere, where a connection may take its time. */
@@ -43,7 +35,7 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	struct exchange *x = arg;
 	size_t len = size * n;
 
-	x->heard_ms = now_ms();
+	x->heard_ms = remote_now_ms();
 	/* What comes behind a body changes nothing any more. */
 	if (x->checked)
 		return len;
@@ -117,7 +109,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 	struct exchange *x = arg;
 	size_t len = size * n;
 
-	x->heard_ms = now_ms();
+	x->heard_ms = remote_now_ms();
 	if (!x->checked) {
 		if (!is_as_asked(x))
 			return CURL_WRITEFUNC_ERROR;
@@ -168,7 +160,8 @@ bool exchange_is_silent(const struct exchange *x, uint64_t silence_ms,
 {
 	int64_t since = x->heard_ms || !hurry ? x->heard_ms : x->begin_ms;
 
-	return x->wire.easy && since && now_ms() - since > (int64_t)silence_ms;
+	return x->wire.easy && since &&
+	       remote_now_ms() - since > (int64_t)silence_ms;
 }
 
 static void judge_connection(struct exchange *x, CURLcode code)
@@ -226,6 +219,6 @@ void exchange_end(struct exchange *x, CURLcode code, bool cancelled)
 	if (r->outcome != REMOTE_OK)
 		r->len = 0;
 	r->wait_ms = waited_ms(x);
-	r->took_ms = (uint64_t)(now_ms() - x->begin_ms);
+	r->took_ms = (uint64_t)(remote_now_ms() - x->begin_ms);
 	wire_end(&x->wire);
 }

@@ -4,22 +4,15 @@
  */
 #include "remote/hosts.h"
 
+#include "remote/clock.h"
+
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FIRST_MS 100
 #define LONGEST_MS 5000
 #define MOST_ASKED_MS 30000	/* longer ones hold for one request alone */
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* FNV-1a over what precedes the path. */
 static uint64_t key_of(const char *url)
@@ -66,7 +59,8 @@ uint64_t hosts_draw(uint64_t n)
 
 	if (!x) {
 		if (getrandom(&x, sizeof(x), GRND_NONBLOCK) != sizeof(x))
-			x = (uint64_t)now_ms() << 20 ^ (uint64_t)getpid();
+			x = (uint64_t)remote_now_ms() << 20 ^
+			    (uint64_t)getpid();
 		atomic_store(&seed, x | 1);
 	}
 	x += atomic_fetch_add(&count, 1) * 0x9e3779b97f4a7c15u;
@@ -78,7 +72,7 @@ uint64_t hosts_draw(uint64_t n)
 void host_slow_down(struct host *host, int64_t begin_ms, long status,
 		    uint64_t asked_ms)
 {
-	int64_t now = now_ms(), pause = FIRST_MS, until;
+	int64_t now = remote_now_ms(), pause = FIRST_MS, until;
 	unsigned n = atomic_load(&host->n_refusals);
 
 	/* Those that were under way together are one refusal. */
@@ -110,7 +104,8 @@ void host_answers(struct host *host, int64_t begin_ms)
 
 uint64_t host_pause(const struct host *host)
 {
-	int64_t now = now_ms(), left = atomic_load(&host->until_ms) - now;
+	int64_t now = remote_now_ms();
+	int64_t left = atomic_load(&host->until_ms) - now;
 	int64_t all = left + now - atomic_load(&host->since_ms);
 
 	if (left <= 0)

@@ -6,6 +6,7 @@
 #include "remote/transport_priv.h"
 
 #include "invariant.h"
+#include "remote/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +14,6 @@
 #include <time.h>
 
 #define STOPPED_MS 50		/* how often a waiting caller asks */
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* In the order of coming: what is asked for first is needed first. */
 static void append(struct transport *t, struct job *job)
@@ -75,7 +68,7 @@ struct job *transport_start(struct transport *t,
 	job->exchange.request = &job->request;
 	job->exchange.response = response;
 	job->exchange.owner = job;
-	job->exchange.begin_ms = now_ms();
+	job->exchange.begin_ms = remote_now_ms();
 	job->host = hosts_find(&t->hosts, request->url);
 	job->tell = over;
 	job->arg = arg;
@@ -111,7 +104,7 @@ void transport_ask(struct transport *t, const struct request *request,
 		.exchange = { .request = request, .response = ret_response },
 	};
 	pthread_condattr_t attr;
-	int64_t begin = now_ms();
+	int64_t begin = remote_now_ms();
 
 	*ret_response = (struct response){ .total = UINT64_MAX };
 	pthread_condattr_init(&attr);

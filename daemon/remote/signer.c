@@ -5,6 +5,7 @@
 #include "remote/signer.h"
 
 #include "invariant.h"
+#include "remote/clock.h"
 #include "remote/command.h"
 #include "remote/hired.h"
 
@@ -33,14 +34,6 @@ struct signer {
 	int64_t failed_ms;	/* ... when it failed last; 0: it did not */
 	bool making;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static int copy(char **to, const char *text)
 {
@@ -94,7 +87,7 @@ static bool is_wanted(const struct signer *s)
 {
 	return s->process && time(NULL) >= s->renew &&
 	       !(is_good(s) && s->failed_ms &&
-		 now_ms() - s->failed_ms < RETRY_MS);
+		 remote_now_ms() - s->failed_ms < RETRY_MS);
 }
 
 /* With the lock held. */
@@ -105,7 +98,7 @@ static void put(struct signer *s, struct keys *keys, int64_t until)
 	keys_forget(&s->keys);
 	s->keys = *keys;
 	s->until = s->renew = until;
-	s->made_ms = now_ms();
+	s->made_ms = remote_now_ms();
 	if (until == INT64_MAX)
 		return;
 	if (until > now && (until - now) / EARLY_SHARE < early)
@@ -154,7 +147,7 @@ static int make(struct signer *s, bool (*stopped)(void *arg), void *arg,
 	free(text);
 	pthread_mutex_lock(&s->lock);
 	s->making = false;
-	s->failed_ms = status ? now_ms() : 0;
+	s->failed_ms = status ? remote_now_ms() : 0;
 	if (!status)
 		put(s, &keys, until);
 	pthread_cond_broadcast(&s->made);

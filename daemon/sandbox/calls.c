@@ -146,7 +146,7 @@ static void answer(struct program *p, uint32_t action)
 	add(p, BPF_RET | BPF_K, action, 0, 0);
 }
 
-/* An action where what was loaded is value. */
+/* Ends with an action where the loaded word is value, else goes on. */
 static void answer_to(struct program *p, uint32_t value, uint32_t action)
 {
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
@@ -183,7 +183,8 @@ static void add_list(struct program *p, const uint32_t *of, size_t n)
 		answer_to(p, of[i], ALLOW);
 }
 
-/* In order. Nothing goes on behind it. */
+/* A search by halves among sorted numbers. Each end of it answers, so that the
+ * instructions behind are never reached by it. */
 static void add_tree(struct program *p, const uint32_t *of, size_t n)
 {
 	size_t half = n / 2, at;
@@ -193,7 +194,7 @@ static void add_tree(struct program *p, const uint32_t *of, size_t n)
 		answer(p, SECCOMP_RET_TRAP);
 		return;
 	}
-	/* A condition leaps 255 steps at most. */
+	/* A conditional jump reaches 255 instructions at most, this one all. */
 	add(p, BPF_JMP | BPF_JGE | BPF_K, of[half], 0, 1);
 	at = p->n;
 	add(p, BPF_JMP | BPF_JA, 0, 0, 0);
@@ -219,14 +220,14 @@ static void add_young(struct program *p)
 #define TRAP SECCOMP_RET_TRAP
 #define MOST_ANSWERS 8
 
-/* Threads yes, processes no; what the C library can do without it does without:
- * a clone3 cannot be looked into. Of settings, the names of threads. What a
- * device can be told is not for us: streams ask whether they are a terminal.
- * Of descriptors, copies and flags: who may be told of one by a signal is other
- * processes too. Threads are sent signals, and set behind others, which are
- * ours: root's are of all root's processes. Limits are read only. Sockets lead
- * to servers, not to others here, by what names and servers take: protocols are
- * much of the kernel. */
+/* Calls that are allowed with some arguments alone:
+ * clone: threads, no processes. The arguments of clone3 lie in memory, where a
+ *   filter cannot look; without it the C library uses clone.
+ * prctl: names of threads. ioctl: whether a stream is a terminal.
+ * fcntl: copies and flags; by others, signals reach foreign processes.
+ * Signals and priorities: for our own threads, as root may reach all processes.
+ * prlimit64: to read limits. Sockets: only those that lead to servers and name
+ *   servers, as other protocols are a large part of the kernel. */
 static const struct rule {
 	const char *name;
 	bool network;		/* only then */
@@ -284,7 +285,7 @@ static const struct rule {
 		       { AF_UNIX, FAIL(EAFNOSUPPORT) } }, .otherwise = TRAP },
 };
 
-/* Of the 64 bits of an argument. */
+/* Loads one half of an argument, which has 64 bits. */
 static void load_argument(struct program *p, size_t i, bool upper)
 {
 	bool second = upper == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -293,8 +294,9 @@ static void load_argument(struct program *p, size_t i, bool upper)
 	     (second ? 4 : 0));
 }
 
-/* What goes on behind it is a rule of the same call: its number is not what is
- * loaded then. */
+/* Answers a call whose number matched, by its argument. With rule->more, what
+ * is one of the answers is judged by the next rule, which is of the same call;
+ * the loaded word is the argument by then, and the number no longer. */
 static void judge(struct program *p, const struct rule *rule)
 {
 	uint32_t value;
@@ -309,7 +311,7 @@ static void judge(struct program *p, const struct rule *rule)
 	for (size_t i = 0; i < rule->n; i++) {
 		value = rule->of_us ? (uint32_t)getpid() :
 				      rule->answers[i].value;
-		/* Over the other answers, and that to all else. */
+		/* Over the values left, and the answer to all else. */
 		if (rule->more)
 			add(p, BPF_JMP | BPF_JEQ | BPF_K, value,
 			    rule->n - i, 0);

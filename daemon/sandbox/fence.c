@@ -41,7 +41,7 @@
 #define SCOPE_SOCKETS BIT(0)	/* 6: abstract sockets of others */
 #define SCOPE_SIGNALS BIT(1)	/* 6: signals to others */
 
-/* What of a file, not of a folder, can be permitted. */
+/* The rights that a rule on a file may name; the others are of folders. */
 #define OF_FILES (WRITE_FILE | READ_FILE | TRUNCATE)
 #define TO_READ (READ_FILE | READ_DIR)
 #define TO_WRITE (TO_READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | \
@@ -56,8 +56,9 @@ struct rule {
 	int32_t fd;
 } __attribute__((packed));
 
-/* Who asked for what waits is seen there, and mounts are; of other processes no
- * more than everybody may know, as Landlock bars the rest. */
+/* Needed of /proc: whether the thread that a request came from is still there,
+ * and the table of mounts. Of other processes it tells no more than anybody may
+ * know, as Landlock bars the rest. */
 static const char *const always[] = {
 	"/proc", "/sys/fs/cgroup", "/sys/devices/system/cpu", NULL,
 };
