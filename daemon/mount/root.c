@@ -85,8 +85,8 @@ static enum exit_code ask_server(struct daemon *daemon)
 				  daemon->source,
 				  *why ? why : strerror(-status),
 				  shelf_advice(shelf, status));
-	/* Time passes until somebody looks into the mount: nothing that was
-	 * learnt here is shown without asking again. */
+	/* It may be long until somebody looks into the mount: no thread and no
+	 * connection is kept for that. */
 	far_rest(daemon->src.far);
 	name = shelf_single(shelf);
 	if (!name)
