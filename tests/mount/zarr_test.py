@@ -72,8 +72,9 @@ def same(got, wanted, what):
           np.ascontiguousarray(wanted).tobytes(), "bytes of " + what)
 
 
-def read3(store):
-    """An array as its zarr.json and the keys below c say it."""
+def read3(store, both=True):
+    """An array as its zarr.json and the keys below c say it, whose chunks have
+    the keys of version 2 as well where there are both."""
     meta = json.loads(read(store + "/zarr.json"))
     name = meta["data_type"]
     dtype = np.dtype(f"V{int(name[1:]) // 8}" if name[1:].isdigit() else name)
@@ -88,8 +89,9 @@ def read3(store):
     grid = [-(-s // c) for s, c in zip(meta["shape"], chunks)]
     for at in itertools.product(*map(range, grid)):
         data = read("/".join([store, "c", *map(str, at)]))
-        equal(data, read(store + "/" + (".".join(map(str, at)) or "0")),
-              "bytes of the other key")
+        if both:
+            equal(data, read(store + "/" + (".".join(map(str, at)) or "0")),
+                  "bytes of the other key")
         chunk = np.frombuffer(data, dtype).reshape([chunks[d] for d in order])
         chunk = chunk.transpose(np.argsort(order)).copy()
         place = tuple(slice(i * c, min(i * c + c, s))
@@ -223,6 +225,25 @@ def chunks_of_zeros_take_no_room(work):
         equal(os.stat(store + "/c/1").st_size, 2, "size of a hole")
         with open(store + "/1", "rb") as file:
             fails_with(errno.ENXIO, os.lseek, file.fileno(), 0, os.SEEK_DATA)
+
+
+def views_of_one_version_are_read_without_a_warning(work):
+    if MISSING:
+        raise harness.Skip(MISSING)
+    versions = [2] if zarr.__version__.startswith("2.") else [2, 3]
+    with Mount(work, DATA, "--views=info,data,npy,zarr2,zarr3") as mount:
+        folder = mount.path("good-nd-shrunk.b2nd")
+        wanted = np.load(folder + "/data.npy")
+        assert not {"zarr", "dataset.zarr"} & set(os.listdir(folder))
+        for version in versions:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                array = zarr.open(f"{folder}/zarr{version}", mode="r")
+                same(array[...], wanted, f"zarr{version}")
+                group = zarr.open_group(f"{folder}/dataset{version}.zarr",
+                                        mode="r")
+                same(group["data"][...], wanted, f"dataset{version}.zarr")
+        same(read3(folder + "/zarr3", both=False), wanted, "zarr3")
 
 
 def the_view_is_off_unless_named(work):
@@ -393,6 +414,7 @@ TESTS = [
     xarray_opens_the_group_as_a_data_set,
     a_copied_store_is_the_same_array,
     chunks_of_zeros_take_no_room,
+    views_of_one_version_are_read_without_a_warning,
     the_view_is_off_unless_named,
     gdal_translates_an_array,
     stores_of_others_read_as_they_do_directly,

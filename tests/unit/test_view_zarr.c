@@ -20,6 +20,34 @@ static void expect_text(struct bfs_file *file, const char *path,
 	free(got);
 }
 
+/* A file or folder below `from` is below `in` with the same bytes, and not
+ * below `out`. */
+static void expect_only(struct bfs_file *file, const char *from,
+			const char *in, const char *out, const char *name)
+{
+	char path[3][64];
+	struct bfs_attr attr;
+	struct bfs_node node;
+	uint8_t *a, *b;
+	size_t a_len, b_len;
+
+	snprintf(path[0], sizeof(path[0]), "%s/%s", from, name);
+	snprintf(path[1], sizeof(path[1]), "%s/%s", in, name);
+	snprintf(path[2], sizeof(path[2]), "%s/%s", out, name);
+	assert_true(has(file, path[0]));
+	assert_true(frames_find(file, path[1], &node));
+	assert_false(has(file, path[2]));
+	bfs_file_stat(file, &node, &attr);
+	if (attr.is_dir)
+		return;
+	a = frames_read(file, path[0], &a_len);
+	b = frames_read(file, path[1], &b_len);
+	assert_int_equal(a_len, b_len);
+	assert_memory_equal(a, b, a_len);
+	free(a);
+	free(b);
+}
+
 /* ---- metadata -------------------------------------------------------- */
 
 #define ARRAY2(fill) "{\n"						\
@@ -133,6 +161,54 @@ static void a_group_holds_the_array_and_repeats_its_metadata(void **state)
 		json_object_object_get(part, "metadata"), "data")));
 	json_object_put(one);
 	json_object_put(all);
+	close_file(file, &b);
+}
+
+static void a_view_of_one_version_has_nothing_of_the_other(void **state)
+{
+	static const char *const both[] = { "zarr", "dataset.zarr/data" };
+	static const char *const of2[] = { ".zarray", ".zattrs", "0.0", "1.1" };
+	static const char *const of3[] = { "zarr.json", "c", "c/0/0", "c/1/1" };
+	static const char *const dirs[][2] = {
+		{ "zarr2", "zarr3" },
+		{ "dataset2.zarr/data", "dataset3.zarr/data" } };
+	struct build b;
+	struct bfs_file *file = open_grid(&b, NULL);
+
+	(void)state;
+	for (size_t d = 0; d < BFS_ARRAY_LEN(dirs); d++) {
+		for (size_t i = 0; i < BFS_ARRAY_LEN(of2); i++) {
+			expect_only(file, both[d], dirs[d][0], dirs[d][1],
+				    of2[i]);
+			expect_only(file, both[d], dirs[d][1], dirs[d][0],
+				    of3[i]);
+		}
+	}
+	/* Metadata and four keys; metadata and c. */
+	assert_int_equal(count(file, "zarr2"), 6);
+	assert_int_equal(count(file, "zarr3"), 2);
+	/* Metadata and the array. */
+	assert_int_equal(count(file, "dataset2.zarr"), 4);
+	assert_int_equal(count(file, "dataset3.zarr"), 2);
+	expect_json(file, "info.json", "zarr2", "true");
+	expect_json(file, "info.json", "zarr3", "true");
+	close_file(file, &b);
+}
+
+static void a_version_that_cannot_be_said_has_no_view(void **state)
+{
+	struct build b;
+	struct bfs_file *file = open_dtype(&b, "|S5", 5);
+	char why[512];
+
+	(void)state;
+	assert_true(has(file, "zarr2/0"));
+	assert_true(has(file, "dataset2.zarr"));
+	assert_false(has(file, "zarr3"));
+	assert_false(has(file, "dataset3.zarr"));
+	expect_json(file, "info.json", "zarr2", "true");
+	value_of(file, "info.json", "zarr3", why);
+	assert_int_equal(why[0], '"');
 	close_file(file, &b);
 }
 
@@ -479,6 +555,9 @@ int main(void)
 			metadata_is_ascii_whatever_fields_are_called),
 		cmocka_unit_test(
 			a_group_holds_the_array_and_repeats_its_metadata),
+		cmocka_unit_test(
+			a_view_of_one_version_has_nothing_of_the_other),
+		cmocka_unit_test(a_version_that_cannot_be_said_has_no_view),
 		cmocka_unit_test(dtypes_have_their_names_and_fill_values),
 		cmocka_unit_test(a_gap_that_shares_a_name_leaves_version_2_out),
 		cmocka_unit_test(items_that_are_arrays_add_dimensions),

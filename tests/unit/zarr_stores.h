@@ -35,8 +35,9 @@ static inline struct bfs_file *open_bytes(const struct build *b,
 
 	assert_int_equal(bfs_source_memory(b->p, b->len, false, &source,
 					   &diag), BFS_OK);
-	assert_int_equal(frames_open_source(source, "info,data,npy,zarr", name,
-					    &file, &diag), BFS_OK);
+	assert_int_equal(frames_open_source(source,
+					    "info,data,npy,zarr,zarr2,zarr3",
+					    name, &file, &diag), BFS_OK);
 	bfs_source_unref(source);
 	return file;
 }
