@@ -6,6 +6,7 @@
 
 #include "log/log.h"
 #include "mount/mount.h"
+#include "ops/terms.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -72,8 +73,9 @@ struct fuse_session *session_new(struct daemon *daemon)
 	if (!options)
 		return NULL;
 	fuse_set_log_func(hear_fuse);
-	session = fuse_session_new(&args, &daemon_ops, sizeof(daemon_ops),
-				   daemon);
+	session = terms_take(&args) ?
+		  fuse_session_new(&args, &daemon_ops, sizeof(daemon_ops),
+				   daemon) : NULL;
 	fuse_opt_free_args(&args);
 	free(options);
 	return session;

@@ -4,6 +4,7 @@
  */
 #include "ops/terms.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FAR_BACKGROUND 1024
@@ -22,6 +23,31 @@ static void ask_for_lists(struct daemon *daemon, struct fuse_conn_info *conn)
 		conn->want |= FUSE_CAP_POSIX_ACL;
 	atomic_store(&daemon->no_lists, opts->noxattr || (judges && !can));
 	atomic_store(&daemon->judges_lists, judges && can);
+}
+
+/* What was asked of the connection; libfuse's session does not know it. */
+static struct fuse_conn_info_opts *asked;
+
+bool terms_take(struct fuse_args *args)
+{
+	free(asked);
+	asked = fuse_parse_conn_info_opts(args);
+	return asked != NULL;
+}
+
+/* Of libfuse's options, with commas between; 0: not among them. */
+static unsigned max_read_of(const char *options)
+{
+	static const char name[] = "max_read=";
+	const char *end;
+
+	for (; options; options = *end ? end + 1 : NULL) {
+		end = options + strcspn(options, ",");
+		if (strncmp(options, name, strlen(name)) == 0)
+			return (unsigned)strtoul(options + strlen(name), NULL,
+						 10);
+	}
+	return 0;
 }
 
 /* READDIRPLUS always: dirs.c knows better than the kernel's guesses which
@@ -50,4 +76,7 @@ void terms_agree(void *userdata, struct fuse_conn_info *conn)
 	 * before these end. */
 	if (daemon->src.far && !conn->max_background)
 		conn->max_background = FAR_BACKGROUND;
+	/* It must be what the mount was given. */
+	conn->max_read = max_read_of(daemon->opts->fuse);
+	fuse_apply_conn_info_opts(asked, conn);
 }

@@ -365,7 +365,7 @@ class Soak:
             mark = self.faults.mark()
             done = subprocess.run([sys.executable, "-S", "-c", MAPPED, path],
                                   capture_output=True, text=True, check=False,
-                                  timeout=60)
+                                  timeout=300)
             want = hashlib.sha256(self.truth[path][1]).hexdigest()
             if done.returncode and not self.faults.none_since(mark):
                 self.errors["mapped"] += 1

@@ -3,6 +3,7 @@
 """Who serves a mount is confined, and its keeper outlives it."""
 import errno
 import os
+import re
 import signal
 
 import harness
@@ -234,27 +235,99 @@ def what_the_kernel_lacks_is_told_or_refused(work):
     needs_sandbox()
     if os.geteuid() != 0:
         raise harness.Skip("fusermount3 gains nothing under the filter")
-    # landlock_create_ruleset
-    lacking_landlock = harness.lacking(444)
-    source, point, log = make_source(work), work + "/point", work + "/log"
+    # landlock_create_ruleset, seccomp
+    numbers = {"Landlock": 444,
+               "seccomp": {"x86_64": 317}.get(os.uname().machine, 277)}
+    source, point = make_source(work), work + "/point"
     os.mkdir(point)
-    result = run("--sandbox=require", source, point,
-                 preexec_fn=lacking_landlock)
-    equal(result.returncode, 1, result.stderr)
-    equal(result.stderr.count("\n"), 1, result.stderr)
-    assert "the sandbox cannot be had: Landlock" in result.stderr
-    equal(harness.mounted(point), None)
-    result = run(f"--log_file={log}", source, point,
-                 preexec_fn=lacking_landlock)
-    try:
-        equal(result.returncode, 0, result.stderr)
-        assert b"the sandbox is without Landlock" in harness.read(log)
-        told = harness.read(point + "/.bloscfs/config").decode()
-        assert "Landlock" not in told.split("in_force=")[1], told
-        assert "seccomp" in told.split("in_force=")[1], told
-        equal(run("--unmount", point).returncode, 0)
-    finally:
-        harness.end_background(point)
+    for missing, there in (("Landlock", "seccomp"), ("seccomp", "Landlock")):
+        lacking = harness.lacking(numbers[missing])
+        log = f"{work}/log-{missing}"
+        result = run("--sandbox=require", source, point, preexec_fn=lacking)
+        equal(result.returncode, 1, result.stderr)
+        equal(result.stderr.count("\n"), 1, result.stderr)
+        assert "the sandbox cannot be had: " + missing in result.stderr
+        equal(harness.mounted(point), None)
+        result = run(f"--log_file={log}", source, point, preexec_fn=lacking)
+        try:
+            equal(result.returncode, 0, result.stderr)
+            equal(harness.read(log).count(b"the sandbox is without"), 1)
+            assert ("the sandbox is without " + missing).encode() in \
+                harness.read(log)
+            told = harness.read(point + "/.bloscfs/config").decode()
+            assert missing not in told.split("in_force=")[1], told
+            assert there in told.split("in_force=")[1], told
+            equal(run("--unmount", point).returncode, 0)
+        finally:
+            harness.end_background(point)
+
+
+# What each option is given below; None: nothing. Two mounts, as some say no to
+# others.
+OPTIONS = [
+    {"cache_size": "8M", "max_memory": "64M", "max_request": "8M",
+     "threads": "4", "jobs": "2", "views": "all", "formats": "b2frame",
+     "include": "*", "exclude": "*.none", "keep": None, "attr_timeout": "2",
+     "noxattr": None, "readahead": "1M", "drop_behind": None,
+     "allow_other": None, "uid": "1", "gid": "1", "fmask": "0133",
+     "dmask": "0022", "restart": None, "connect_timeout": "5",
+     "read_timeout": "5", "log_level": "info", "fsname": "x",
+     "idle_timeout": "1000", "auto_unmount": None, "max_read": "64K",
+     "max_readahead": "64K", "max_background": "20",
+     "congestion_threshold": "15"},
+    {"views": "all", "immutable": None, "allow_root": None, "umask": "022",
+     "default_permissions": None, "syslog": None, "offset": "0",
+     "length": "0", "no_sign": None},
+]
+ELSEWHERE = {
+    "sandbox": "is required by both", "notify_fd": "each mount here has it",
+    "log_file": "with_restart_another_one_serves",
+    "catalog": "remote_folders_test.py", "ca_file": "remote_tls_test.py",
+    "disk_cache": "diskcache_test.py", "disk_cache_size": "the same",
+}
+
+
+def told_options():
+    """Names of all options, as --help has them by groups."""
+    words, inside = [], False
+    for line in run("--help").stdout.splitlines():
+        group = re.match(r" {2}[a-z]+ +([a-z_, ]+)$", line)
+        inside = bool(group) or inside and line.startswith(" " * 12)
+        if inside:
+            words += (group.group(1) if group else line).split(",")
+    return {word.strip() for word in words} - {""}
+
+
+def read_all(top):
+    """The beginnings of all files by their paths below it."""
+    found = {}
+    for folder, _, names in os.walk(top):
+        for name in names:
+            path = f"{folder}/{name}"
+            with open(path, "rb", buffering=0) as file:
+                found[os.path.relpath(path, top)] = file.read(4096)
+    return found
+
+
+def each_option_and_each_view_works_within_it(work):
+    needs_sandbox()
+    source = make_source(work)
+    given = set().union(*OPTIONS, ELSEWHERE)
+    equal(told_options() - given, set(), "options that are not tried")
+    for options in OPTIONS:
+        words = [f"--{name}" + (f"={value}" if value else "")
+                 for name, value in options.items()]
+        with Mount(work, source, "--sandbox=require", *words) as mount:
+            server = mount.pid
+            found = read_all(mount.point)
+            equal([value for path, value in found.items()
+                   if path.endswith("/data.bin")], [DATA[:4096]])
+            assert len(found) > 20, found.keys()
+            equal(mount.pid, server, "who serves")
+            if "max_read" in options:
+                with open("/proc/self/mountinfo", encoding="utf-8") as table:
+                    assert [line for line in table if mount.point in line
+                            and "max_read=65536" in line]
 
 
 def a_source_that_is_no_container_is_refused_from_within(work):
@@ -298,6 +371,7 @@ if __name__ == "__main__":
         what_dies_again_and_again_is_left,
         when_the_keeper_dies_who_serves_ends,
         what_the_kernel_lacks_is_told_or_refused,
+        each_option_and_each_view_works_within_it,
         a_source_that_is_no_container_is_refused_from_within,
         a_file_that_comes_after_the_mount_is_read,
     ])
