@@ -7,8 +7,8 @@
 
 #include "daemon.h"
 
-/* Takes out of libfuse's arguments what terms_agree says: how much is read ahead
- * or waits. False where they are no numbers, or memory is lacking. */
+/* Takes out of libfuse's arguments what terms_agree says: how much is read
+ * ahead or waits. False where they are no numbers, or memory is lacking. */
 bool terms_take(struct fuse_args *args);
 /* Answers the kernel's first request; userdata is the struct daemon. */
 void terms_agree(void *userdata, struct fuse_conn_info *conn);
