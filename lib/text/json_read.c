@@ -123,6 +123,28 @@ static enum bfs_err expect_word(struct parser *p, const char *word)
 	       bfs_json_bad(&p->at, "no value");
 }
 
+static enum bfs_err take_number(struct parser *p, struct bfs_value *v)
+{
+	struct bfs_json_number number;
+
+	BFS_TRY(bfs_json_take_number(&p->at, &number));
+	switch (number.kind) {
+	case BFS_JSON_INT:
+		v->kind = BFS_VALUE_INT;
+		v->i = number.i;
+		break;
+	case BFS_JSON_UINT:
+		v->kind = BFS_VALUE_UINT;
+		v->u = number.u;
+		break;
+	case BFS_JSON_DOUBLE:
+		v->kind = BFS_VALUE_DOUBLE;
+		v->d = number.d;
+		break;
+	}
+	return BFS_OK;
+}
+
 static enum bfs_err take_kind(struct parser *p, struct bfs_value *v)
 {
 	switch (bfs_json_peek(&p->at)) {
@@ -148,7 +170,7 @@ static enum bfs_err take_kind(struct parser *p, struct bfs_value *v)
 		v->d = NAN;
 		return expect_word(p, "NaN");
 	default:
-		return bfs_json_take_number(&p->at, v);
+		return take_number(p, v);
 	}
 }
 

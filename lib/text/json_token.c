@@ -143,13 +143,13 @@ static void make_locale(void)
 }
 
 static enum bfs_err take_double(struct bfs_json_at *p, size_t start,
-				struct bfs_value *v)
+				struct bfs_json_number *v)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	/* A user's locale may have another decimal point. */
 	pthread_once(&once, make_locale);
-	v->kind = BFS_VALUE_DOUBLE;
+	v->kind = BFS_JSON_DOUBLE;
 	v->d = plain_locale ?
 	       strtod_l(p->raw + start, NULL, plain_locale) :
 	       strtod(p->raw + start, NULL);
@@ -166,7 +166,7 @@ static size_t skip_digits(struct bfs_json_at *p)
 }
 
 /* Whole numbers as they are, if 64 bits hold them. */
-static bool set_whole(struct bfs_value *v, const char *digits, size_t n,
+static bool set_whole(struct bfs_json_number *v, const char *digits, size_t n,
 		      bool minus)
 {
 	uint64_t u = 0;
@@ -177,22 +177,23 @@ static bool set_whole(struct bfs_value *v, const char *digits, size_t n,
 		    !bfs_add(u, (uint64_t)(digits[i] - '0'), &u))
 			return false;
 	if (u <= INT64_MAX || (minus && u == (uint64_t)INT64_MAX + 1)) {
-		v->kind = BFS_VALUE_INT;
+		v->kind = BFS_JSON_INT;
 		v->i = minus ? (int64_t)(0 - u) : (int64_t)u;
 		return true;
 	}
-	v->kind = BFS_VALUE_UINT;
+	v->kind = BFS_JSON_UINT;
 	v->u = u;
 	return !minus;
 }
 
-enum bfs_err bfs_json_take_number(struct bfs_json_at *p, struct bfs_value *v)
+enum bfs_err bfs_json_take_number(struct bfs_json_at *p,
+				  struct bfs_json_number *v)
 {
 	size_t start = p->at, digits, n;
 	bool minus = bfs_json_take_word(p, "-"), whole = true;
 
 	if (bfs_json_take_word(p, "Infinity")) {
-		v->kind = BFS_VALUE_DOUBLE;
+		v->kind = BFS_JSON_DOUBLE;
 		v->d = minus ? -INFINITY : INFINITY;
 		return BFS_OK;
 	}

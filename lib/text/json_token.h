@@ -5,8 +5,11 @@
 #ifndef BFS_TEXT_JSON_TOKEN_H
 #define BFS_TEXT_JSON_TOKEN_H
 
-#include "text/json_read.h"
+#include "base/err.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* A place in a text, which stays as it is (raw), and in a copy of it, where
@@ -17,6 +20,19 @@ struct bfs_json_at {
 	size_t len;
 	size_t at;
 	struct bfs_diag *diag;
+};
+
+struct bfs_json_number {
+	enum {
+		BFS_JSON_INT,		/* whole, in i */
+		BFS_JSON_UINT,		/* whole and too large for that, in u */
+		BFS_JSON_DOUBLE,	/* any other */
+	} kind;
+	union {
+		int64_t i;
+		uint64_t u;
+		double d;
+	};
 };
 
 /* CORRUPT, at this place. */
@@ -65,8 +81,9 @@ static inline bool bfs_json_take_word(struct bfs_json_at *p, const char *word)
  * the copy, and ends in NUL. CORRUPT with the place and the reason. */
 enum bfs_err bfs_json_take_string(struct bfs_json_at *p, const char **ret_text,
 				  size_t *ret_len) BFS_MUST_CHECK;
-/* Sets kind and number of v. CORRUPT for what begins no number. */
-enum bfs_err bfs_json_take_number(struct bfs_json_at *p, struct bfs_value *v)
+/* CORRUPT for what begins no number. */
+enum bfs_err bfs_json_take_number(struct bfs_json_at *p,
+				  struct bfs_json_number *ret_number)
 	BFS_MUST_CHECK;
 
 #endif
