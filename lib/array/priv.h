@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * priv.h - what the files of the array room share: the engine, the cache of
- * plans, and fetching blocks of one chunk.
+ * priv.h - what the files of the array room share: the engine, and
+ * fetching blocks of one chunk.
  */
 #ifndef BFS_ARRAY_PRIV_H
 #define BFS_ARRAY_PRIV_H
 
 #include "array/array.h"
+#include "array/plan_cache.h"
 #include "base/mem_turn.h"
 #include "base/pool.h"
 
@@ -19,28 +20,6 @@
 
 /* Blocks fetched in one go. */
 #define BFS_FETCH_MAX 32
-
-#define BFS_PLAN_SHARDS 16
-#define BFS_PLAN_BUCKETS 64
-
-/* A chunk's plan, where its bytes lie, and which file that was. */
-struct bfs_plan {
-	struct bfs_chunk *chunk;
-	struct bfs_span span;
-	struct bfs_source_id file_id;
-	uint64_t gen;			/* of its blocks in the cache */
-	bool shared;			/* other openings use this generation */
-	uint64_t opening;		/* bfs_array.gen of who made the plan */
-};
-
-struct bfs_plan_entry;
-
-struct bfs_plan_shard {
-	pthread_mutex_t lock;		/* guards all below */
-	struct bfs_plan_entry *buckets[BFS_PLAN_BUCKETS];
-	struct bfs_plan_entry *newest, *oldest;
-	size_t mem_len;
-};
 
 struct bfs_engine {
 	struct bfs_budget *budget;	/* that of the thread which made it */
@@ -123,18 +102,6 @@ void bfs_kin_place(struct bfs_array *array, uint64_t id, struct bfs_plan *plan,
  * is held against it. */
 void bfs_kin_note(struct bfs_array *array, uint64_t id,
 		  const struct bfs_plan *plan);
-
-/* The plan for (gen, id) from the cache, referenced; false if not there. */
-bool bfs_plans_get(struct bfs_engine *engine, uint64_t gen, uint64_t id,
-		   struct bfs_plan *ret_plan);
-/* Keeps a plan (takes a reference of its own) in place of that of another
- * opening. May drop older ones. */
-void bfs_plans_put(struct bfs_engine *engine, uint64_t gen, uint64_t id,
-		   const struct bfs_plan *plan);
-/* Drops all plans of a generation (0: of all). */
-void bfs_plans_drop(struct bfs_engine *engine, uint64_t gen);
-void bfs_plans_init(struct bfs_engine *engine);
-void bfs_plans_release(struct bfs_engine *engine);
 
 /* The source of a planned chunk, referenced. CHANGED when it is no longer
  * the file that was planned. */
