@@ -157,6 +157,14 @@ static bool wait_for_host(struct remote *remote, const struct host *host,
 {
 	uint64_t pause;
 
+	/* One reader after the other would wait for the same silence. */
+	if (atomic_load(&remote->hurry) && atomic_load(&host->hangs)) {
+		*r = (struct response){ .total = UINT64_MAX,
+					.outcome = REMOTE_BUSY };
+		strcpy(r->why, "the server is silent, and the mount is to "
+		       "end");
+		return false;
+	}
 	/* Who asked first may have heard the same again. */
 	while ((pause = host_pause(host))) {
 		if (i == 1) {

@@ -16,7 +16,7 @@
 #define MOST_CONNECTIONS 32
 #define POLL_MS 1000
 #define BUSY_POLL_MS 200	/* while an answer may fall silent */
-#define HURRY_MS 1000
+#define HURRY_MS 500
 #define HANGS_MS 100		/* of a server that was as silent */
 
 static void put_in(struct job **list, struct job *job)

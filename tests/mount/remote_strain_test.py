@@ -188,8 +188,8 @@ def containers_of_a_server_that_hangs_leave_threads_to_others(work):
                 start = time.monotonic()
                 mount.process.send_signal(signal.SIGTERM)
                 mount.process.wait(30)
-                # Two seconds, on a machine that has time.
-                assert time.monotonic() - start < 8
+                took = time.monotonic() - start
+                assert took < 2, took
             hanging.hung.set()
 
 
@@ -261,7 +261,8 @@ def a_name_server_that_hangs_holds_up_nobody_else(work):
             start = time.monotonic()
             mount.process.send_signal(signal.SIGTERM)
             mount.process.wait(25)
-            assert time.monotonic() - start < 8
+            took = time.monotonic() - start
+            assert took < 2, took
             asker.wait(20)
 
 
