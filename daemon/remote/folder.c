@@ -43,6 +43,19 @@ uint64_t folder_identity(const char *tag, int64_t modified)
 		(uint64_t)modified * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }
 
+uint64_t folder_state(uint64_t before, const char *name,
+		      const struct folder_entry *entry)
+{
+	const uint64_t facts[] = { hash_text(name), entry->is_folder,
+				   entry->size, entry->identity };
+	uint64_t state = before;
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		state = ((state ^ facts[i]) + 1) *
+			UINT64_C(0x9e3779b97f4a7c15);
+	return state;
+}
+
 /* The slot that holds name, or the free one where it would go. */
 static uint32_t *slot_of(const struct folder *folder, const char *name)
 {

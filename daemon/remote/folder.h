@@ -49,5 +49,9 @@ char *folder_unescape(const char *path);
 /* A number for what a store tells of an object's content. The date counts: what
  * an index tells of other objects may be the same again, when they are not. */
 uint64_t folder_identity(const char *tag, int64_t modified);
+/* A number for entries that a store lists one after the other, of that of those
+ * before (0 at first) and one more. Folders count by their names. */
+uint64_t folder_state(uint64_t before, const char *name,
+		      const struct folder_entry *entry);
 
 #endif

@@ -17,6 +17,7 @@ struct held {
 	bool mixed;			/* pages do not come sorted */
 	bool begun, complete, asking;
 	unsigned n_barren;
+	uint64_t state;			/* of what its first page tells */
 	uint64_t charged;		/* bytes of memory that count */
 	int64_t since_ms;		/* when it was begun */
 	int64_t paged_ms;		/* when the last page came */

@@ -101,6 +101,9 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 	for (size_t i = 0; !status && i < page.n; i++) {
 		struct folder_entry entry = page_entry(&page.entries[i]);
 
+		if (!h->begun)
+			h->state = folder_state(h->state,
+						page.entries[i].name, &entry);
 		status = folder_add(&h->folder, page.entries[i].name,
 				    &entry);
 	}
@@ -195,6 +198,21 @@ int shelf_begin(struct shelf *shelf, const char *path, bool anew,
 	}
 	pthread_mutex_unlock(&shelf->lock);
 	return status;
+}
+
+uint64_t shelf_state(struct shelf *shelf, const char *path)
+{
+	uint64_t state = 0;
+	struct held *h;
+
+	pthread_mutex_lock(&shelf->lock);
+	h = held_take(shelf, path, false, false);
+	if (h) {
+		state = h->begun ? h->state : 0;
+		held_let_go(shelf, h);
+	}
+	pthread_mutex_unlock(&shelf->lock);
+	return state;
 }
 
 int shelf_listed(struct shelf *shelf, const char *path, const char *name,

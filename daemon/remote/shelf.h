@@ -82,6 +82,9 @@ int shelf_list(struct shelf *shelf, const char *path, uint64_t i,
  * midst of goes on all the same. *ret_fresh: it is believed. */
 int shelf_begin(struct shelf *shelf, const char *path, bool anew,
 		bool *ret_fresh, char *why);
+/* A number for what the first page of the listing at hand tells of objects:
+ * another one where any of them is another. 0 where there is none. */
+uint64_t shelf_state(struct shelf *shelf, const char *path);
 /* Whether the listing of a folder that somebody is in the midst of shows a
  * name, whatever its age: 1, 0, or -1 where that is not known yet. */
 int shelf_listed(struct shelf *shelf, const char *path, const char *name,

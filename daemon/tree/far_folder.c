@@ -158,7 +158,9 @@ int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 		stat->index = i;
 		stat->index_mode = S_IFREG | 0444;
 		stat->size = index.size;
-		stat->ino = far_number(path, index.identity);
+		/* Parts may be written anew where the index is not. */
+		stat->ino = far_number(path, index.identity ^
+					     shelf_state(far->shelf, path));
 		if (index.modified)
 			stat->mtime_sec = index.modified;
 		break;

@@ -30,6 +30,8 @@
 #define MAX_SHARED 16
 /* Of a frame with more chunks the next opening takes nothing over. */
 #define MAX_CHUNKS (UINT64_C(1) << 16)
+/* Chunks with files of their own whose files are told apart, at most. */
+#define MAX_FILES (UINT64_C(1) << 16)
 /* Chunks that are looked at before anybody asks for them. */
 #define N_SAMPLES 8
 /* So long after its last change a file counts as quiet. */
@@ -40,14 +42,31 @@ struct bfs_kin {
 	uint32_t refs;
 	unsigned n_shared;
 	uint64_t shared[MAX_SHARED];
+	/* Of which file a chunk's plan was made first, a number; 0: none was.
+	 * NULL: one file has all chunks. Not locked. */
+	_Atomic uint64_t *files;
+	uint64_t n_files;
 };
+
+/* Chunks that are appended later have room, too. */
+static bool add_files(struct bfs_kin *kin, const struct bfs_container *f)
+{
+	if (!f->ops->source)
+		return true;
+	kin->n_files = bfs_min(2 * bfs_min(f->n_chunks, MAX_FILES) + 64,
+			       MAX_FILES);
+	kin->files = bfs_zalloc(kin->n_files, sizeof(*kin->files));
+	return kin->files != NULL;
+}
 
 enum bfs_err bfs_kin_new(struct bfs_array *a)
 {
 	struct bfs_kin *kin = bfs_zalloc(1, sizeof(*kin));
 
-	if (!kin)
+	if (!kin || !add_files(kin, a->container)) {
+		bfs_free(kin);
 		return BFS_ERR_NOMEM;
+	}
 	pthread_mutex_init(&kin->lock, NULL);
 	kin->refs = 1;
 	kin->n_shared = 1;
@@ -75,6 +94,7 @@ void bfs_kin_put(struct bfs_array *a)
 	for (unsigned i = 0; i < kin->n_shared; i++)
 		bfs_cache_drop(a->engine->cache, kin->shared[i]);
 	pthread_mutex_destroy(&kin->lock);
+	bfs_free(kin->files);
 	bfs_free(kin);
 }
 
@@ -125,6 +145,25 @@ static bool same_chunk(const struct bfs_chunk *x, const struct bfs_chunk *y)
 				      x->head.n_blocks * sizeof(*x->starts)));
 }
 
+/* Whether no plan of the chunk was ever made of another file than this one:
+ * plans are forgotten sooner than blocks, which must not be mixed with those of
+ * a file that has replaced theirs. Where there are very many chunks one may be
+ * taken for another: then no. */
+static bool is_first_file(struct bfs_kin *kin, uint64_t id,
+			  const struct bfs_source_id *file)
+{
+	uint64_t seen = 0, mark;
+
+	if (!kin->files)
+		return true;
+	mark = bfs_mix(file->dev ^ bfs_mix(file->ino ^ bfs_mix(
+		file->len ^ bfs_mix((uint64_t)file->mtime_ns ^
+				    bfs_mix(id))))) | 1;
+	return atomic_compare_exchange_strong(&kin->files[id % kin->n_files],
+					      &seen, mark) ||
+	       seen == mark;
+}
+
 void bfs_kin_place(struct bfs_array *a, uint64_t id, struct bfs_plan *plan,
 		   const struct bfs_plan *known)
 {
@@ -132,6 +171,12 @@ void bfs_kin_place(struct bfs_array *a, uint64_t id, struct bfs_plan *plan,
 	plan->shared = false;
 	if (id & (BFS_VLMETA_ID | BFS_META_ID))
 		return;
+	if (!is_first_file(a->kin, id, &plan->file_id)) {
+		/* Nobody finds its blocks when the plan is gone, and they leave
+		 * the cache as others do that are not used. */
+		plan->gen = bfs_cache_new_gen(a->engine->cache);
+		return;
+	}
 	if (!a->digested) {
 		plan->gen = a->kin_gen;
 		return;

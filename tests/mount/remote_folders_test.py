@@ -190,6 +190,32 @@ def what_is_written_anew_is_seen(work):
                 lambda: answers(path) == made[1][1], 5)
 
 
+def a_chunk_that_alone_is_written_anew_is_seen(work):
+    """Its index is not touched, and its blocks were read before."""
+    data = samples.noise(5000)
+    top = os.path.join(work, "frame")
+    samples.write_sparse_frame(top, data, 1000)
+    other = os.path.join(work, "other")
+    samples.write_sparse_frame(other, samples.noise(5000, 2), 1000)
+    wanted = data[:2000] + samples.noise(5000, 2)[2000:3000] + data[3000:]
+    with Server() as server, s3(server):
+        put_tree(server, top, "/bucket/frame")
+        with Mount(work, "s3://bucket", "--attr_timeout=0") as mount:
+            path = mount.path("frame", "data.bin")
+            equal(read(path) == data, True, "the first")
+            server.put_file("/bucket/frame/00000002.chunk",
+                            other + "/00000002.chunk")
+            seen = []
+
+            def is_new():
+                seen.append(answers(path))
+                return seen[-1] == wanted
+
+            harness.wait_until(is_new, 5)
+            # Nothing but what was and what is was ever told.
+            assert set(seen) <= {None, data, wanted}
+
+
 def answers(path):
     with contextlib.suppress(OSError):
         return read(path)
@@ -204,4 +230,5 @@ if __name__ == "__main__":
         a_frame_of_very_many_chunks_is_found_by_few_requests,
         a_chunk_that_is_gone_or_refused_costs_itself_alone,
         what_is_written_anew_is_seen,
+        a_chunk_that_alone_is_written_anew_is_seen,
     ])

@@ -12,6 +12,7 @@
 
 #include "support/corpus.h"
 
+#include "array/priv.h"
 #include "base/bytes.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -381,6 +382,24 @@ static void file_that_is_replaced_meanwhile_is_reported(void **state)
 	bfs_array_close(a);
 }
 
+/* Plans are forgotten sooner than blocks. */
+static void blocks_of_a_replaced_file_are_not_found_again(void **state)
+{
+	struct bfs_array *a = open_frame();
+	struct bfs_plan first, other, again;
+
+	(void)state;
+	assert_int_equal(bfs_array_find_plan(a, 2, &first, NULL), BFS_OK);
+	other = again = first;
+	other.file_id.mtime_ns++;
+	bfs_kin_place(a, 2, &other, NULL);
+	assert_true(other.gen != first.gen);
+	bfs_kin_place(a, 2, &again, NULL);
+	assert_true(again.gen == first.gen);
+	bfs_chunk_unref(first.chunk);
+	bfs_array_close(a);
+}
+
 /* ---- the index ------------------------------------------------------- */
 
 static void expect_entry_fails(uint64_t entry, enum bfs_err err,
@@ -677,6 +696,7 @@ int main(void)
 		T(file_of_another_size_than_the_frames_fails_alone),
 		T(file_of_no_chunk_fails_alone),
 		T(file_that_is_replaced_meanwhile_is_reported),
+		T(blocks_of_a_replaced_file_are_not_found_again),
 		T(number_beyond_32_bits_is_refused),
 		T(index_cut_anywhere_opens_and_says_so),
 		T(contiguous_frame_as_index_is_refused),
