@@ -208,13 +208,19 @@ class Mount:
 
 
 def server_of(pid):
-    """The child of a daemon that serves its mount; itself if there is none."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        for child in file.read().split():
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{child}/comm", encoding="ascii") as name:
-                    if name.read() == "bloscfs-serve\n":
-                        return int(child)
+    """The child of a daemon that serves its mount; itself if there is none,
+    None if the daemon has ended."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children",
+                  encoding="ascii") as file:
+            children = file.read().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    for child in children:
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{child}/comm", encoding="ascii") as name:
+                if name.read() == "bloscfs-serve\n":
+                    return int(child)
     return pid
 
 
