@@ -209,8 +209,8 @@ static bool try_write(const char *bytes, size_t len)
 	return false;
 }
 
-/* A file is read long afterwards, and may be that of several mounts; what takes
- * the lines of a terminal adds both by itself. */
+/* A file is read long afterwards, and may be that of several mounts. syslog,
+ * and journald behind stderr, add both by themselves. */
 static void stamp(char text[STAMP_CAP])
 {
 	time_t now = time(NULL);

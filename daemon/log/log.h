@@ -41,8 +41,8 @@ int log_open(enum log_target target, const char *path);
  * called twice at once, and logs nothing itself. */
 void log_open_other(bool (*take)(enum log_level level, const char *text));
 enum log_target log_where(void);
-/* That lines are lost is told on stderr by another process that writes most of
- * them. */
+/* Lost lines are told on stderr by the other process that writes this log, and
+ * not by this one. */
 void log_leave_losses(void);
 /* Opens the file of LOG_TO_FILE anew by its path, which may name another file
  * by now; where that fails, the old one is kept. 0 or -errno. */

@@ -24,7 +24,7 @@ struct metrics {
 	uint64_t net_retries;
 	struct diskcache_counts disk;
 	uint64_t containers_open;
-	uint64_t containers_idle;	/* of these: nobody uses them now */
+	uint64_t containers_idle;	/* of those that are open */
 	uint64_t nodes;		/* names that the kernel remembers */
 	int64_t started;	/* seconds since 1970 */
 };

@@ -123,7 +123,7 @@ static bool undo_with(const struct bfs_filter_job *job,
 		return false;
 	for (size_t j = 0; j < row_len; j += m) {
 		if (j + m > row_len)
-			j = row_len - m;	/* some of them again */
+			j = row_len - m;	/* overlaps the one before */
 		undo_tile(job, row_len, j, m, kernel);
 	}
 	copy_rest(job, row_len * 8 * job->typesize);
@@ -175,7 +175,7 @@ void undo_dense_avx512(const struct bfs_filter_job *job, size_t row_len,
 {
 	for (size_t j = 0; j < row_len; j += 64) {
 		if (j + 64 > row_len)
-			j = row_len - 64;	/* some of them again */
+			j = row_len - 64;	/* overlaps the one before */
 		rows_to_elements_avx512(job->src + j, row_len, n,
 					job->dst + 8 * j * n);
 	}

@@ -144,7 +144,8 @@ void bfs_weave_avx512(const struct bfs_planes *p)
 
 #ifdef BFS_VECTORS
 
-/* The three kinds that there are, so that the kernels know which. */
+/* Sums, XOR with a reference, or nothing more: a kernel is compiled for each,
+ * as the constants below tell the compiler which of them it is. */
 #define BFS_DEFINE_MIXED(name, target, dense)                                \
 	target BFS_SIMD_INLINE                                               \
 	size_t name##_n(const struct bfs_planes *p,                          \
@@ -219,7 +220,7 @@ bool bfs_weave_mixed(const struct bfs_planes *p, const struct bfs_mixing *mix)
 	    (w != 2 && w != 4 && w != 8))
 		return false;
 	i = mixer->weave(p, mix);
-	/* Sums left over: some elements at the end. */
+	/* With sums the kernel stops at its last whole step. */
 	for (; i < p->n; i++)
 		for (size_t k = 0; k < w; k++) {
 			const uint8_t *plane = mix->planes ? mix->planes[k] :

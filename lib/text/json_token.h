@@ -66,7 +66,8 @@ static inline bool bfs_json_take_char(struct bfs_json_at *p, char c)
 	return true;
 }
 
-/* The same of several, and of no white space. */
+/* Whether this word comes next, with no white space before it: then it is
+ * passed. */
 static inline bool bfs_json_take_word(struct bfs_json_at *p, const char *word)
 {
 	size_t len = strlen(word);
