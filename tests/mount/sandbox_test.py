@@ -274,7 +274,7 @@ OPTIONS = [
      "read_timeout": "5", "log_level": "info", "fsname": "x",
      "idle_timeout": "1000", "auto_unmount": None, "max_read": "64K",
      "max_readahead": "64K", "max_background": "20",
-     "congestion_threshold": "15"},
+     "congestion_threshold": "15", "fetch_whole": "8M"},
     {"views": "all", "immutable": None, "allow_root": None, "umask": "022",
      "default_permissions": None, "syslog": None, "offset": "0",
      "length": "0", "no_sign": None},
