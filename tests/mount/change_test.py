@@ -342,7 +342,10 @@ def an_open_reader_of_a_growing_frame_reads_on(work):
             for count in range(21, 30):
                 samples.grow(path, MORE[:count * LARGE], LARGE)
                 settle()
-                equal(os.fstat(file.fileno()).st_size, count * LARGE)
+                # Whoever is slow to look has the size of before a little
+                # longer.
+                harness.wait_until(lambda size=count * LARGE: os.fstat(
+                    file.fileno()).st_size == size)
                 while piece := file.read(LARGE):
                     wanted = MORE[done:done + len(piece)]
                     equal(piece == wanted, True, f"bytes at {done}")
