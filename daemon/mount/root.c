@@ -85,9 +85,6 @@ static enum exit_code ask_server(struct daemon *daemon)
 				  daemon->source,
 				  *why ? why : strerror(-status),
 				  shelf_advice(shelf, status));
-	/* It may be long until somebody looks into the mount: no thread and no
-	 * connection is kept for that. */
-	far_rest(daemon->src.far);
 	name = shelf_single(shelf);
 	if (!name)
 		return EXIT_OK;

@@ -295,6 +295,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.fault_headers, self.page = {}, 1000
         self.forgets = False  # conditions that ask for what is new
         self.at_once = self.most_at_once = 0
+        self.connections = 0  # that were ever made
         self.beside = []  # how many were under way when each one came
         self.hung = threading.Event()
         self.empty = None  # how it answers ranges of an empty object
@@ -303,6 +304,10 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.thread = threading.Thread(target=self.serve_forever,
                                        kwargs={"poll_interval": 0.05})
         self.thread.start()
+
+    def process_request(self, request, client_address):
+        self.connections += 1
+        super().process_request(request, client_address)
 
     def handle_error(self, request, client_address):
         """Clients may leave when they like."""

@@ -91,6 +91,18 @@ def opening_takes_head_and_tail(work):
                   "distinct ranges")
 
 
+def the_first_read_takes_the_connections_of_the_start(work):
+    frame, truth = made(work)
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        with Mount(work, url) as mount:
+            before = server.connections
+            file = pages_of(mount)
+            equal(os.pread(file, 4096, 1 << 20), truth[1 << 20:][:4096])
+            os.close(file)
+            equal(server.connections, before, "connections")
+
+
 def who_reads_forwards_is_read_ahead_for(work):
     frame, truth = made(work, mib=24)
     with Server() as server:
@@ -503,6 +515,7 @@ if __name__ == "__main__":
     harness.main([
         an_address_is_a_container,
         opening_takes_head_and_tail,
+        the_first_read_takes_the_connections_of_the_start,
         who_reads_forwards_is_read_ahead_for,
         a_read_waits_once_where_waiting_is_dear,
         who_begins_at_the_beginning_soon_has_it_all_under_way,
