@@ -123,6 +123,17 @@ static bool is_same(const struct response *r, const struct object_facts *f)
 	       strcmp(r->tag, f->tag) == 0 && r->modified == f->modified;
 }
 
+/* Of the quicker of two answers: the other one may have met a bad moment. */
+static uint64_t wait_cost(const struct response *one,
+			  const struct response *other)
+{
+	uint64_t ms = one->wait_ms;
+
+	if (other->outcome == REMOTE_OK && other->wait_ms < ms)
+		ms = other->wait_ms;
+	return ms < FAR_MS ? 0 : ms * REMOTE_BYTES_A_MS;
+}
+
 /* Opens what the disk cache has the ends of, by one request that says whether
  * it is still the same. 1 where it is not. */
 static int open_known(struct object *o, char *head, char *tail, char *why)
@@ -150,6 +161,7 @@ static int open_known(struct object *o, char *head, char *tail, char *why)
 		       remote_errno(&r, false);
 	}
 	o->id.facts = facts;
+	o->id.wait_cost = wait_cost(&r, &r);
 	atomic_store(&o->id.checked_ms, remote_now_ms());
 	n = facts.size < END_LEN ? facts.size : END_LEN;
 	from = tail_from(o, facts.size, n);
@@ -174,19 +186,6 @@ static void remember(struct object *o, const char *head, uint64_t head_len,
 	if (end->outcome == REMOTE_OK && from < f->size && from >= end->off)
 		diskcache_keep(&o->disk, from, f->size - from,
 			       tail + (from - end->off));
-}
-
-/* Of the quicker of two answers: the other one may have met a bad moment. What
- * was opened by the disk cache says nothing: its headers are there, so that
- * nobody has to guess. */
-static uint64_t wait_cost(const struct response *one,
-			  const struct response *other)
-{
-	uint64_t ms = one->wait_ms;
-
-	if (other->outcome == REMOTE_OK && other->wait_ms < ms)
-		ms = other->wait_ms;
-	return ms < FAR_MS ? 0 : ms * REMOTE_BYTES_A_MS;
 }
 
 /* Takes what came; false where the two are of different objects. */

@@ -72,6 +72,29 @@ def parts_that_are_there_are_not_asked_for(work):
         one_question(work, url, disk, truth, server)
 
 
+def what_is_opened_by_it_is_read_with_one_wait_too(work):
+    frame, truth = made(work)
+    disk = work + "/disk"
+    size = len(truth) // 16
+    with Server() as server:
+        server.latency = 0.2
+        url = server.put_file("/f.b2frame", frame)
+        with cached(work, url, disk) as mount:
+            read(mount.path("info.json"))
+        with cached(work, url, disk) as mount:
+            file = os.open(mount.path("data.bin"), os.O_RDONLY)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+            # The first tells how long blocks are.
+            for chunk in (7, 11):
+                server.log.clear()
+                server.most_at_once = 0
+                at = chunk * size + size // 2 // CELL * CELL
+                equal(os.pread(file, CELL, at), truth[at:at + CELL])
+            os.close(file)
+            # Header and block side by side, or in one.
+            assert len(server.log) == server.most_at_once <= 2, server.log
+
+
 def mounts_share_it_at_once(work):
     frame, truth = made(work)
     disk = work + "/disk"
@@ -400,6 +423,7 @@ if __name__ == "__main__":
     harness.main([
         a_second_mount_asks_one_question,
         parts_that_are_there_are_not_asked_for,
+        what_is_opened_by_it_is_read_with_one_wait_too,
         mounts_share_it_at_once,
         another_content_is_never_served_from_old_bytes,
         a_server_without_conditions_is_believed,
