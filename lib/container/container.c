@@ -57,6 +57,7 @@ void bfs_container_close(struct bfs_container *container)
 	bfs_free(container->members);
 	bfs_free(container->array.dtype);
 	bfs_free(container->starts);
+	bfs_free(container->name);
 	bfs_source_unref(container->source);
 	bfs_dir_unref(container->dir);
 	pthread_mutex_destroy(&container->sizes_lock);

@@ -33,6 +33,7 @@ struct bfs_container {
 	struct bfs_dir *dir;		/* of a directory; else NULL */
 	struct bfs_guard guard;		/* of a directory's files */
 	void *priv;			/* the row's own */
+	char *name;			/* it was opened by; owned, or NULL */
 	const char *format;		/* shown to users */
 	char format_detail[48];		/* "2, contiguous", may be empty */
 	enum bfs_status status;

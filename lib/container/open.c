@@ -10,6 +10,7 @@
 #include "base/moment.h"
 #include "source/sweep.h"
 
+#include <string.h>
 
 const struct bfs_format *const bfs_formats[] = {
 #define BFS_CONTAINER_ROW(stem) &bfs_container_##stem,
@@ -168,6 +169,12 @@ static enum bfs_err open_swept(struct bfs_source *sweep, const char *name,
 	BFS_TRY(new_container(ops, mark, cache, &container, diag));
 	container->source = bfs_source_ref(sweep);
 	container->cbytes = bfs_source_len(sweep);
+	container->name = name ? bfs_memdup0(name, strlen(name)) : NULL;
+	if (name && !container->name) {
+		bfs_container_close(container);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a container's name");
+	}
 	return open_row(container, name, mark, ret_container, diag);
 }
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Views about chunks, which appear when they are named: table and map."""
 import errno
+import hashlib
 import json
 import os
+import shutil
 import struct
 import xml.etree.ElementTree as xml
 
@@ -194,6 +196,57 @@ def a_map_of_very_many_chunks_is_small_and_says_what_it_left_out(work):
         equal(line[:4], [b"99999", b"%d" % (97 + 40 * 99999), b"40", b"8"])
 
 
+def sha(path):
+    return hashlib.sha256(harness.read(path)).hexdigest()
+
+
+def the_file_itself_is_in_raw_under_its_own_name(work):
+    source = work + "/source"
+    os.mkdir(source)
+    frame = samples.frame(DATA, CHUNK)
+    names = {"x.b2frame": "x.b2frame", "frame": "frame%~2",
+             "chunks": "chunks%~2", "50%41.b2frame": "50%41.b2frame",
+             "new\nline.b2frame": "new\nline.b2frame",
+             "b" * 255: "b" * 255}
+    for name in names:
+        harness.write(f"{source}/{name}", frame)
+    store = next(name for name in sorted(os.listdir(harness.DATA))
+                 if name.endswith(".b2z") and "hostile" in name)
+    shutil.copy(os.path.join(harness.DATA, store), source)
+    with Mount(work, source, "--views=raw") as mount:
+        for name, shown in names.items():
+            equal(sorted(os.listdir(mount.path(name, "raw"))),
+                  sorted(["chunks", "frame", shown]), f"raw of {name!r}")
+            path = mount.path(name, "raw", shown)
+            equal(os.stat(path).st_size, len(frame))
+            equal(sha(path), hashlib.sha256(frame).hexdigest(), shown)
+        inner = [folder for folder, _, _ in
+                 harness.walk(mount.path(store))
+                 if folder.endswith("/raw") and folder != mount.path(
+                     store, "raw")]
+        assert inner, "a store without containers"
+        for folder in inner:
+            name = os.path.basename(os.path.dirname(folder))
+            assert set(os.listdir(folder)) == {"chunks", "frame", name}, \
+                (folder, os.listdir(folder))
+            equal(sha(f"{folder}/{name}"), sha(folder + "/frame"), folder)
+
+
+def the_reference_library_decodes_a_file_in_raw(work):
+    try:
+        import numcodecs.blosc  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        raise harness.Skip("numcodecs is not installed") from error
+    with Mount(work, harness.DATA, "--views=data,raw",
+               "--formats=chunk:b2frame") as mount:
+        for name in ("good-b1-lz4-shuffle.blosc",
+                     "good-b1-lz4hc-bitshuffle.blosc",
+                     "good-b1-memcpyed.blosc"):
+            stored = harness.read(mount.path(name, "raw", name))
+            equal(numcodecs.blosc.decompress(stored),
+                  harness.read(mount.path(name, "data.bin")), name)
+
+
 if __name__ == "__main__":
     harness.main([
         tables_of_all_samples_say_what_their_chunks_are,
@@ -201,4 +254,6 @@ if __name__ == "__main__":
         a_lost_source_is_an_error_and_no_damage,
         maps_of_all_samples_are_pictures_of_their_chunks,
         a_map_of_very_many_chunks_is_small_and_says_what_it_left_out,
+        the_file_itself_is_in_raw_under_its_own_name,
+        the_reference_library_decodes_a_file_in_raw,
     ])
