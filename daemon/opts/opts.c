@@ -289,7 +289,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 		.sandbox = DEFAULT_SANDBOX,
 		.notify_fd = -1, .max_request = UINT64_C(2) << 30,
 		.disk_cache_size = UINT64_C(10) << 30,
-		.fetch_whole = UINT64_C(4) << 20,
+		.fetch_whole = UINT64_C(32) << 20,
 	};
 	for (int i = 1; i < argc && !status; i++) {
 		if (only_words || argv[i][0] != '-' || !argv[i][1])

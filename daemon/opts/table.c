@@ -71,7 +71,7 @@ const struct opt opts_table[] = {
 	{ "no_sign", NULL, OPT_FLAG, AT(no_sign),
 	  "ask S3 as nobody in particular" },
 	{ "fetch_whole", "SIZE", OPT_SIZE, AT(fetch_whole),
-	  "the largest far object that is fetched whole (4M; 0: none)" },
+	  "the largest far object that is fetched whole (32M; 0: none)" },
 	{ "disk_cache", "DIR", OPT_TEXT, AT(disk_cache),
 	  "where what servers sent is kept (nowhere)" },
 	{ "disk_cache_size", "SIZE", OPT_SIZE, AT(disk_cache_size),

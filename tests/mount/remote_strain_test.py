@@ -68,7 +68,7 @@ def all_of_a_small_object_is_fetched_after_some_waits(work):
     with Server() as server:
         server.latency = 0.05
         url = server.put_file("/f.b2frame", frame)
-        with Mount(work, url, "--fetch_whole=64M") as mount:
+        with Mount(work, url) as mount:
             file = pages_of(mount)
             for _ in range(12):
                 draw(file)
@@ -90,8 +90,8 @@ def no_object_is_fetched_whole_that_is_larger_than_is_said(work):
     with Server() as server:
         server.latency = 0.03
         url = server.put_file("/f.b2frame", frame)
-        for options in ((), ("--fetch_whole=0",), ("--fetch_whole=11M",)):
-            with Mount(work, url, *options) as mount:
+        for option in ("--fetch_whole=0", "--fetch_whole=11M"):
+            with Mount(work, url, option) as mount:
                 read(mount.path("info.json"))
                 before = counted(mount, "bloscfs_server_bytes_total")
                 file = pages_of(mount)
@@ -100,7 +100,7 @@ def no_object_is_fetched_whole_that_is_larger_than_is_said(work):
                     equal(os.pread(file, 4096, at), truth[at:at + 4096])
                 os.close(file)
                 moved = counted(mount, "bloscfs_server_bytes_total") - before
-            assert moved < len(truth) // 2, (options, moved)
+            assert moved < len(truth) // 2, (option, moved)
 
 
 def nothing_more_is_fetched_from_a_server_that_is_near(work):
