@@ -15,6 +15,7 @@ def frame(shape, dtype, chunks, blocks, tile, typesize=None):
     """A frame of an array. tile: from the place of a chunk in the grid to its
     items, or to an entry of the index where the chunk is special."""
     dtype = np.dtype(dtype)
+    text = str(dtype.descr) if dtype.fields else dtype.str
     around = [-(-c // b) * b for c, b in zip(chunks, blocks)]
     stored, entries, at = [], [], 0
     grid = [-(-s // c) for s, c in zip(shape, chunks)]
@@ -36,7 +37,7 @@ def frame(shape, dtype, chunks, blocks, tile, typesize=None):
     chunk_len = dtype.itemsize * math.prod(around)
     return samples.assemble(
         range(chunk_len * len(entries)), chunk_len, stored, entries, False,
-        samples.array_layer(shape, chunks, blocks, dtype.str.encode()),
+        samples.array_layer(shape, chunks, blocks, text.encode()),
         typesize=typesize or dtype.itemsize)
 
 

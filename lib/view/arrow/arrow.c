@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * arrow.c - data.arrow: an array of one dimension as a table in an Arrow IPC
+ * file: the fields of its records as columns, or one column `data`.
+ */
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "text/json.h"
+#include "view/arrow/fill.h"
+#include "view/arrow/items.h"
+#include "view/arrow/layout.h"
+#include "view/parts.h"
+#include "view/payload.h"
+#include "view/view.h"
+
+#include <stdio.h>
+
+/* What is decoded, at most, to count the values that are none. */
+#define COUNTED ((uint64_t)256 << 20)
+
+static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
+
+struct arrow {
+	char why[BFS_ARROW_WHY];	/* why there is none; "" */
+	struct bfs_arrow_table table;
+	struct bfs_arrow_lefts lefts;
+	uint64_t data_len;		/* bytes that the array must have */
+};
+
+/* ---- what is found out once ------------------------------------------ */
+
+static void arrow_release(void *state)
+{
+	struct arrow *arrow = state;
+
+	bfs_arrow_release(&arrow->table);
+	bfs_arrow_lefts_release(&arrow->lefts);
+	bfs_free(arrow);
+}
+
+static enum bfs_err lay_out(const struct bfs_file *file, struct arrow *arrow,
+			    struct bfs_diag *diag)
+{
+	const struct bfs_container *container = file->array->container;
+	struct bfs_arrow_table *table = &arrow->table;
+
+	if (!bfs_payload_is_array(file))
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+				"the container is no sound array");
+	if (container->array.ndim != 1)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+				"only an array of one dimension is a table");
+	BFS_TRY(bfs_arrow_add_items(table, &arrow->lefts, &container->array,
+				    container->typesize, "data", 0,
+				    &table->n_rows, diag));
+	if (!table->n_columns)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0, arrow->lefts.n ?
+				"Arrow has none of its columns" :
+				"it has no columns");
+	if (!bfs_mul(table->n_rows, container->typesize, &arrow->data_len) ||
+	    arrow->data_len > INT64_MAX)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+				"the array has too many items");
+	if (table->n_rows)
+		BFS_TRY(bfs_arrow_add_run(table, 0, table->n_rows, diag));
+	return bfs_arrow_lay(table, diag);
+}
+
+static enum bfs_err find_arrow(struct bfs_file *file, void **ret_state,
+			       struct bfs_diag *diag)
+{
+	struct arrow *arrow = bfs_zalloc(1, sizeof(*arrow));
+	struct bfs_diag why = { .chunk = -1 };
+	enum bfs_err err;
+
+	if (!arrow)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for Arrow");
+	err = lay_out(file, arrow, &why);
+	if (bfs_err_passes(err)) {
+		arrow_release(arrow);
+		return bfs_fail(diag, err, 0, "no memory for Arrow");
+	}
+	if (err != BFS_OK)
+		snprintf(arrow->why, sizeof(arrow->why), "%s", why.text);
+	*ret_state = arrow;
+	return BFS_OK;
+}
+
+static const struct arrow *get_arrow(struct bfs_file *file)
+{
+	const void *arrow;
+
+	return bfs_kept_state(file, BFS_ROW_arrow, find_arrow, &arrow, NULL) ==
+	       BFS_OK ? arrow : NULL;
+}
+
+/* NULL where there is no such file. */
+static const struct arrow *find_entry(struct bfs_file *file)
+{
+	const struct arrow *arrow = get_arrow(file);
+
+	return arrow && !arrow->why[0] ? arrow : NULL;
+}
+
+/* ---- values ---------------------------------------------------------- */
+
+static enum bfs_err read_items(void *arg, size_t store, uint64_t off, void *buf,
+			       size_t len, struct bfs_diag *diag)
+{
+	struct bfs_file *file = arg;
+
+	(void)store;
+	return bfs_array_read(file->array, &data_stream, off, buf, len, diag);
+}
+
+/* Of each column in each run: how many values are none. -1 where that is not
+ * looked for, or not to be found out. */
+static enum bfs_err count_nulls(struct bfs_file *file, unsigned key,
+				char **ret_text, size_t *ret_len,
+				struct bfs_diag *diag)
+{
+	const struct bfs_arrow_reader reader = { read_items, file };
+	const struct bfs_arrow_table *table = &find_entry(file)->table;
+	size_t n = table->n_columns * table->n_runs;
+	int64_t *counts = bfs_zalloc(n, sizeof(*counts));
+	uint64_t spent = 0;
+
+	(void)key;
+	if (!counts)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for counts");
+	for (size_t i = 0; i < n; i++) {
+		const struct bfs_arrow_run *run =
+			&table->runs[i / table->n_columns];
+		size_t k = i % table->n_columns;
+		enum bfs_err err = BFS_ERR_LIMIT;
+
+		if (!table->columns[k].has_nulls)
+			continue;
+		spent += run->n * table->columns[k].step;
+		if (spent <= COUNTED)
+			err = bfs_arrow_count_nulls(table, &reader, k, run,
+						    &counts[i], diag);
+		if (bfs_err_passes(err)) {
+			bfs_free(counts);
+			return err;
+		}
+		if (err != BFS_OK)
+			counts[i] = -1;
+	}
+	*ret_text = (char *)counts;
+	*ret_len = n * sizeof(*counts);
+	return BFS_OK;
+}
+
+/* Whether a range has metadata that tell such counts. */
+static bool has_counts(const struct bfs_arrow_table *table, uint64_t off,
+		       uint64_t len)
+{
+	bool nulls = false;
+	uint64_t end = off + len, in_batch;
+	size_t i;
+
+	for (size_t k = 0; k < table->n_columns; k++)
+		nulls |= table->columns[k].has_nulls;
+	off = bfs_max(off, table->head_len);
+	end = bfs_min(end, table->tail_off);
+	if (!nulls || off >= end)
+		return false;
+	i = bfs_arrow_batch_at(table, off, &in_batch);
+	return in_batch < table->meta_len ||
+	       (i + 1 < table->n_runs && table->runs[i + 1].off < end);
+}
+
+/* ---- the view -------------------------------------------------------- */
+
+static size_t arrow_roots(struct bfs_file *file, struct bfs_root *ret_roots)
+{
+	if (!find_entry(file))
+		return 0;
+	ret_roots[0] = (struct bfs_root){ "data.arrow", 0 };
+	return 1;
+}
+
+static void arrow_stat(struct bfs_file *file, const struct bfs_node *node,
+		       struct bfs_attr *ret_attr)
+{
+	const struct arrow *arrow = find_entry(file);
+	uint64_t len;
+
+	(void)node;
+	if (!arrow)
+		return;
+	ret_attr->blksize = bfs_file_blksize(file);
+	ret_attr->claim = arrow->table.len;
+	if (bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK ||
+	    len != arrow->data_len)
+		return;
+	ret_attr->len = ret_attr->stored_len = arrow->table.len;
+}
+
+static enum bfs_err arrow_open(struct bfs_file *file,
+			       const struct bfs_node *node,
+			       struct bfs_diag *diag)
+{
+	const struct arrow *arrow = find_entry(file);
+	uint64_t len;
+
+	(void)node;
+	if (!arrow)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	BFS_TRY(bfs_payload_ready(file, diag));
+	BFS_TRY(bfs_array_len(file->array, &data_stream, &len, diag));
+	if (len != arrow->data_len)
+		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+				"the data has not the length of its shape");
+	return BFS_OK;
+}
+
+static enum bfs_err arrow_fill(struct bfs_file *file,
+			       const struct bfs_node *node, uint64_t off,
+			       uint8_t *buf, size_t len, struct bfs_diag *diag)
+{
+	const struct bfs_arrow_reader reader = { read_items, file };
+	const struct arrow *arrow = find_entry(file);
+	const char *counts = NULL;
+	size_t counts_len;
+
+	(void)node;
+	if (!arrow)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	if (has_counts(&arrow->table, off, len))
+		BFS_TRY(bfs_kept_text(file, BFS_ROW_arrow, 0, count_nulls,
+				      &counts, &counts_len, diag));
+	return bfs_arrow_fill(&arrow->table, &reader, (const int64_t *)counts,
+			      off, buf, len, diag);
+}
+
+static enum bfs_err arrow_part(struct bfs_file *file,
+			       const struct bfs_node *node, uint64_t off,
+			       uint64_t len, struct bfs_part *ret_part,
+			       struct bfs_diag *diag)
+{
+	const struct arrow *arrow = find_entry(file);
+	uint64_t at, stored;
+	size_t store;
+
+	(void)node;
+	if (!arrow)
+		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	ret_part->made = true;
+	ret_part->len = len;
+	if (!bfs_arrow_is_stored(&arrow->table, off, &store, &at, &stored))
+		return BFS_OK;
+	ret_part->made = false;
+	bfs_payload_part(NULL, 0, at, bfs_min(len, stored), ret_part);
+	return BFS_OK;
+}
+
+static void arrow_note(struct bfs_file *file, struct bfs_json *json)
+{
+	const struct arrow *arrow;
+
+	if (!bfs_payload_is_array(file))
+		return;
+	arrow = get_arrow(file);
+	if (!arrow)
+		return;
+	bfs_json_key(json, "arrow");
+	if (arrow->why[0])
+		bfs_json_string(json, arrow->why);
+	else
+		bfs_arrow_lefts_put(&arrow->lefts, json);
+}
+
+const struct bfs_view bfs_view_arrow = {
+	.name = "arrow",
+	.groups = " tables ",
+	.n_texts = 1,
+	.roots = arrow_roots,
+	.stat = arrow_stat,
+	.open = arrow_open,
+	.fill = arrow_fill,
+	.part = arrow_part,
+	.note = arrow_note,
+	.release = arrow_release,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * table.c - columns of equal length, and where an Arrow IPC file has them.
+ */
+#include "view/arrow/table.h"
+
+#include "base/bytes.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void bfs_arrow_release(struct bfs_arrow_table *table)
+{
+	for (size_t i = 0; i < table->n_columns; i++)
+		bfs_free(table->columns[i].name);
+	bfs_free(table->columns);
+	bfs_free(table->runs);
+	bfs_free(table->head);
+	bfs_free(table->tail);
+	*table = (struct bfs_arrow_table){ 0 };
+}
+
+/* ---- columns --------------------------------------------------------- */
+
+static bool has_name(const struct bfs_arrow_table *table, const char *name,
+		     size_t len)
+{
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (table->columns[i].name_len == len &&
+		    !memcmp(table->columns[i].name, name, len))
+			return true;
+	return false;
+}
+
+/* A copy of the name, with a number behind where it is there already: programs
+ * refuse tables with two columns of one name. */
+static char *copy_name(const struct bfs_arrow_table *table, const char *name,
+		       size_t len, size_t *ret_len)
+{
+	char *copy = bfs_alloc(len + 24);
+
+	if (!copy)
+		return NULL;
+	if (len)
+		memcpy(copy, name, len);
+	*ret_len = len;
+	for (unsigned n = 2; has_name(table, copy, *ret_len); n++)
+		*ret_len = len + (size_t)snprintf(copy + len, 24, "%%~%u", n);
+	return copy;
+}
+
+static enum bfs_err make_room(struct bfs_arrow_table *table,
+			      struct bfs_diag *diag)
+{
+	size_t cap = table->cap ? 2 * table->cap : 16;
+	struct bfs_arrow_column *columns;
+
+	if (table->n_columns == BFS_ARROW_COLUMNS)
+		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
+				"more than %d columns", BFS_ARROW_COLUMNS);
+	if (table->n_columns < table->cap)
+		return BFS_OK;
+	columns = bfs_realloc(table->columns, cap * sizeof(*columns));
+	if (!columns)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a column");
+	table->columns = columns;
+	table->cap = cap;
+	return BFS_OK;
+}
+
+enum bfs_err bfs_arrow_add(struct bfs_arrow_table *table, const char *name,
+			   size_t name_len, const struct bfs_arrow_type *type,
+			   struct bfs_arrow_column **ret_column,
+			   struct bfs_diag *diag)
+{
+	struct bfs_arrow_column column = { .type = *type, .per_row = 1,
+					   .row_len = type->src,
+					   .has_nulls = type->has_nat };
+
+	BFS_TRY(make_room(table, diag));
+	column.name = copy_name(table, name, name_len, &column.name_len);
+	if (!column.name)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a column");
+	table->columns[table->n_columns] = column;
+	*ret_column = &table->columns[table->n_columns++];
+	return BFS_OK;
+}
+
+void bfs_arrow_drop(struct bfs_arrow_table *table)
+{
+	bfs_free(table->columns[--table->n_columns].name);
+}
+
+enum bfs_err bfs_arrow_nest(struct bfs_arrow_column *column, uint64_t n,
+			    struct bfs_diag *diag)
+{
+	uint64_t per_row, len;
+
+	if (column->n_lists == BFS_ARROW_LISTS || !n || n > INT32_MAX ||
+	    !bfs_mul(column->per_row, n, &per_row) ||
+	    !bfs_mul(column->row_len, n, &len) || len > INT64_MAX)
+		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+				"a row of it has no values, or too many");
+	column->lists[column->n_lists++] = (uint32_t)n;
+	column->per_row = per_row;
+	column->row_len = len;
+	return BFS_OK;
+}
+
+/* ---- rows ------------------------------------------------------------ */
+
+enum bfs_err bfs_arrow_add_run(struct bfs_arrow_table *table, uint64_t first,
+			       uint64_t n, struct bfs_diag *diag)
+{
+	size_t cap = 1, used = table->n_runs;
+	struct bfs_arrow_run *runs;
+
+	if (used == BFS_ARROW_RUNS)
+		return bfs_fail(diag, BFS_ERR_LIMIT, 0, "more than %d runs",
+				BFS_ARROW_RUNS);
+	while (cap < used + 1)
+		cap *= 2;
+	/* Those before filled their room where their number is a power of 2. */
+	if (!used || (used & (used - 1)) == 0) {
+		runs = bfs_realloc(table->runs, cap * sizeof(*runs));
+		if (!runs)
+			return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+					"no memory for runs of rows");
+		table->runs = runs;
+	}
+	table->runs[table->n_runs++] = (struct bfs_arrow_run){ first, n, 0 };
+	return BFS_OK;
+}
+
+/* ---- places ---------------------------------------------------------- */
+
+struct bfs_arrow_lens bfs_arrow_lens(const struct bfs_arrow_column *column,
+				     uint64_t n_rows)
+{
+	uint64_t n = n_rows * column->per_row, bits = n / 8 + (n % 8 != 0);
+
+	return (struct bfs_arrow_lens){
+		.bits = column->has_nulls ? bits : 0,
+		.data = column->type.width ? n * column->type.width : bits,
+	};
+}

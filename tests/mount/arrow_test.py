@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The view arrow: data.arrow, read by arrowfile.py; and, where
+BLOSCFS_PROGRAMS says that packaging/check --programs installed them, by
+programs that know nothing of Blosc."""
+import errno
+import json
+import os
+import re
+import struct
+
+import numpy as np
+
+import arrays
+import arrowfile
+import harness
+import programs
+from harness import Mount, equal, fails_with, read
+
+VIEWS = "--views=info,data,npy,arrow"
+RECORD = np.dtype([
+    ("id", "<i4"), ("price", ">f8"), ("in", [("x", "|u1"), ("y", ">f2")]),
+    ("ok", "|b1"), ("grid", "<f4", (2, 3)), ("code", "|S5"),
+    ("day", "<M8[D]"), ("month", "<M8[M]"), ("when", ">M8[ns]"),
+    ("hour", "<M8[h]"), ("span", "<m8[s]"), ("week", "<m8[W]"),
+    ("name", "<U3"), ("z", ">c8"), ("raw", "|V3")])
+
+
+def records(n):
+    """Records of all kinds of fields, some times missing."""
+    made, row = np.zeros(n, RECORD), np.arange(n)
+    made["id"], made["price"] = row * 7, row * 1.25
+    made["in"]["x"], made["in"]["y"] = row, row / 8
+    made["ok"] = row % 3 == 0
+    made["grid"] = np.arange(n * 6).reshape(n, 2, 3)
+    made["code"] = [b"r%d" % i for i in row]
+    made["day"] = (row - n // 2).astype("M8[D]")
+    made["month"] = (row * 3 - n).astype("M8[M]")
+    made["when"] = (row * 10 ** 14).astype("M8[ns]")
+    made["hour"] = row.astype("M8[h]")
+    made["span"], made["week"] = row.astype("m8[s]"), row.astype("m8[W]")
+    made["name"], made["z"] = "ab", row * (1 + 2j)
+    made["raw"] = [bytes([i % 256, 1, 2]) for i in row]
+    for name in ("day", "when", "week"):
+        made[name][[3, n - 1]] = "NaT"
+    return made
+
+
+# What the columns of such records are.
+COLUMNS = {
+    "id": "i4", "price": "f8", "in.x": "u1", "in.y": "f2", "ok": "bool",
+    "grid": "f4[3][2]", "code": "binary[5]", "day": "date", "month": "date",
+    "when": "timestamp[ns]", "hour": "timestamp[s]", "span": "duration[s]",
+    "week": "duration[s]", "z": "f4[2]", "raw": "binary[3]"}
+
+
+def info(folder):
+    return json.loads(read(folder + "/info.json"))
+
+
+def decoded(mount):
+    stats = read(mount.path(".bloscfs/stats")).decode()
+    return int(re.search(r"^bloscfs_decoded_bytes\S* (\d+)$", stats,
+                         re.M).group(1))
+
+
+def column_of(made, name):
+    for part in name.split("."):
+        made = made[part]
+    return made
+
+
+def check_column(file, name, wanted):
+    """A column of the file has NumPy's values, as Arrow has them."""
+    there = np.ones(wanted.size, bool)
+    kind = str(file.field(name))
+    if wanted.dtype.kind in "Mm":
+        there = ~np.isnat(wanted)
+        unit = "D" if kind == "date" else file.field(name).unit
+        wanted = wanted.astype(f"{wanted.dtype.kind}8[{unit}]").astype("i8")
+    elif wanted.dtype.kind == "c":
+        wanted = wanted.astype("<c8").view("<f4")
+        there = np.ones(wanted.size, bool)
+    equal(file.there(name).tolist(), there.tolist(), "nulls of " + name)
+    got = file.values(name)
+    if wanted.dtype.kind in "SV":
+        equal(got.tobytes(), wanted.tobytes(), name)
+        return
+    equal(got[there].tolist(), wanted.reshape(-1)[there].tolist(), name)
+
+
+def fields_are_columns(work):
+    path = os.path.join(work, "records")
+    made = records(1003)
+    harness.write(path, arrays.pack(made, (300,), (128,)))
+    with Mount(work, path, VIEWS) as mount:
+        data = read(mount.path("data.arrow"))
+        equal(os.stat(mount.path("data.arrow")).st_size, len(data))
+        file = arrowfile.File(data)
+        equal({f.name: str(f) for f in file.fields}, COLUMNS)
+        equal(file.n_rows, len(made))
+        for name in COLUMNS:
+            check_column(file, name, column_of(made, name))
+        left = info(mount.point)["arrow"]["left_out"]
+        equal(list(left), ["name"])
+        assert "UTF-32" in left["name"], left
+
+
+def plain_arrays_are_one_column(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    values = {}
+    for code in arrays.DTYPES + ["<M8[us]", ">m8[ms]", "|S7"]:
+        dtype = np.dtype(code)
+        made = np.arange(1000).astype(dtype) if dtype.kind in "mMS" else \
+            arrays.numbers(1000, dtype)
+        name = "a" + re.sub(r"\W", "_", code.replace("<", "l").replace(
+            ">", "b"))
+        values[name] = made
+        harness.write(f"{source}/{name}", arrays.pack(made, (333,), (100,)))
+    harness.write(source + "/none", arrays.pack(np.zeros(0), (1,), (1,)))
+    with Mount(work, source, VIEWS) as mount:
+        for name, made in values.items():
+            equal(info(mount.path(name))["arrow"], True)
+            file = arrowfile.File(read(mount.path(name + "/data.arrow")))
+            equal(file.names(), ["data"])
+            if made.dtype.kind == "c":
+                made = made.view(f"{made.dtype.str[0]}f"
+                                 f"{made.dtype.itemsize // 2}")
+            check_column(file, "data", made)
+        file = arrowfile.File(read(mount.path("none/data.arrow")))
+        equal((file.n_rows, file.names()), (0, ["data"]))
+
+
+def what_is_no_table_has_a_reason(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    for name, made in {
+            "scalar": np.array(5), "matrix": np.ones((3, 4)),
+            "texts": np.array(["ab", "c"])}.items():
+        harness.write(f"{source}/{name}", arrays.pack(made))
+    harness.write(source + "/many", arrays.pack(
+        np.zeros(4, [("r", [("a", "<i4")], (2,))])))
+    with Mount(work, source, VIEWS) as mount:
+        for name, word in (("scalar", "one dimension"),
+                           ("matrix", "one dimension"), ("texts", "UTF-32"),
+                           ("many", "none of its columns")):
+            why = info(mount.path(name))["arrow"]
+            assert isinstance(why, str) and word in why, f"{name}: {why}"
+            assert "data.arrow" not in os.listdir(mount.path(name)), name
+
+
+def ranges_are_the_same_bytes(work):
+    path = os.path.join(work, "records")
+    harness.write(path, arrays.pack(records(203), (60,), (25,)))
+    with Mount(work, path, VIEWS) as mount:
+        whole = read(mount.path("data.arrow"))
+        with open(mount.path("data.arrow"), "rb", buffering=0) as file:
+            for at in range(0, len(whole), 37):
+                equal(os.pread(file.fileno(), 61, at), whole[at:at + 61],
+                      f"range at {at}")
+
+
+def only_blocks_that_are_touched_are_decoded(work):
+    n = 1 << 20
+    path = os.path.join(work, "records")
+    made = np.zeros(n, [("a", "<i4"), ("b", "<i8")])
+    made["a"] = made["b"] = np.arange(n)
+    harness.write(path, arrays.pack(made, (1 << 16,), (1 << 12,)))
+    with Mount(work, path, VIEWS) as mount:
+        name = mount.path("data.arrow")
+        size = os.stat(name).st_size
+        equal(decoded(mount), 0, "decoded by stat")
+        with open(name, "rb", buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+            os.pread(file.fileno(), 4096, 0)
+            # A page has the first rows, too; a block has 48 KiB.
+            harness.below(decoded(mount), (48 << 10) + 1)
+            os.pread(file.fileno(), 4096, (size // 2) & ~4095)
+            harness.below(decoded(mount), (144 << 10) + 1)
+
+
+def damage_is_an_error_where_it_lies(work):
+    path = os.path.join(work, "bad")
+    values = arrays.numbers(1 << 16, "<u4")
+    data = bytearray(arrays.pack(values, (1 << 15,), (1 << 13,)))
+    where = bytes(data).find(values[1 << 15:][:100].tobytes())
+    assert where > 0, where
+    data[where - 32 + 4:where - 32 + 8] = struct.pack("<i", 7)
+    harness.write(path, bytes(data))
+    with Mount(work, path, VIEWS) as mount:
+        with open(mount.path("data.arrow"), "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            equal(os.pread(file.fileno(), 6, 0), b"ARROW1")
+            fails_with(errno.EIO, os.pread, file.fileno(), 64,
+                       size - 100000)
+
+
+if __name__ == "__main__":
+    harness.main([
+        fields_are_columns,
+        plain_arrays_are_one_column,
+        what_is_no_table_has_a_reason,
+        ranges_are_the_same_bytes,
+        only_blocks_that_are_touched_are_decoded,
+        damage_is_an_error_where_it_lies,
+    ])
