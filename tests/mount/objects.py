@@ -15,6 +15,7 @@ import html
 import http.server
 import os
 import re
+import socket
 import socketserver
 import threading
 import time
@@ -296,6 +297,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.forgets = False  # conditions that ask for what is new
         self.at_once = self.most_at_once = 0
         self.connections = 0  # that were ever made
+        self.standing = set()  # those that still are
         self.beside = []  # how many were under way when each one came
         self.hung = threading.Event()
         self.empty = None  # how it answers ranges of an empty object
@@ -307,7 +309,14 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
     def process_request(self, request, client_address):
         self.connections += 1
+        with self.lock:
+            self.standing.add(request)
         super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        with self.lock:
+            self.standing.discard(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request, client_address):
         """Clients may leave when they like."""
@@ -333,3 +342,8 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.shutdown()
         self.thread.join()
         self.server_close()
+        # Threads would go on to answer over connections that stand.
+        with self.lock:
+            for request in self.standing:
+                with contextlib.suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)

@@ -219,8 +219,11 @@ def what_a_server_hangs_in_holds_up_its_own_files_alone(work):
         two = well.put_file("/f.b2frame", frame)
         harness.write(catalog, f"{one}\thanging.b2frame\n"
                                f"{two}\twell.b2frame\n".encode())
+        # However long all this takes nothing is asked about anew, and no
+        # read is part of another's request.
         with Mount(work, "https://example.org/", "--catalog=" + catalog,
-                   "--read_timeout=60", "--cache_size=0") as mount:
+                   "--read_timeout=600", "--cache_size=0",
+                   "--attr_timeout=3600", "--fetch_whole=0") as mount:
             for name in ("hanging", "well"):
                 read(mount.path(name + ".b2frame", "info.json"))
             hanging.asked.clear()

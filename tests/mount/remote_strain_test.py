@@ -170,7 +170,7 @@ def containers_of_a_server_that_hangs_leave_threads_to_others(work):
         lines.append(f"{well.put_file('/f.b2frame', frame)}\twell.b2frame\n")
         harness.write(catalog, "".join(lines).encode())
         with Mount(work, "https://example.org/", "--catalog=" + catalog,
-                   "--read_timeout=60", "--cache_size=0") as mount:
+                   "--read_timeout=600", "--cache_size=0") as mount:
             for name in [*range(6), "well"]:
                 read(mount.path(f"{name}.b2frame", "info.json"))
             hanging.asked.clear()
