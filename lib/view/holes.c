@@ -126,3 +126,36 @@ void bfs_holes_run(struct bfs_container *f, uint64_t n, bool *ret_hole,
 	/* Where no entry could be read all of it counts as data. */
 	*ret_end = end > n ? end : f->n_chunks;
 }
+
+enum bfs_err bfs_holes_between(struct bfs_container *f, size_t max,
+			       struct bfs_chunk_run *ret_runs, size_t *ret_n)
+{
+	struct walk w = { .container = f };
+	uint64_t n_looked = 0, from = 0;
+	size_t n = 0;
+	bool zero;
+
+	while (f->index && w.n < f->n_chunks && n_looked < BFS_HOLES_LOOKED) {
+		from = w.n;
+		BFS_TRY(next_run(&w, &zero));
+		n_looked += w.same ? 1 : w.n - from;
+		if (zero)
+			continue;
+		/* A run goes on in the next window. */
+		if (n && ret_runs[n - 1].end == from) {
+			ret_runs[n - 1].end = w.n;
+			continue;
+		}
+		if (n == max) {
+			ret_runs[n - 1].end = w.n = f->n_chunks;
+			break;
+		}
+		ret_runs[n++] = (struct bfs_chunk_run){ from, w.n };
+	}
+	if (w.n < f->n_chunks && n && (n == max || ret_runs[n - 1].end == w.n))
+		ret_runs[n - 1].end = f->n_chunks;
+	else if (w.n < f->n_chunks)
+		ret_runs[n++] = (struct bfs_chunk_run){ w.n, f->n_chunks };
+	*ret_n = n;
+	return BFS_OK;
+}

@@ -26,4 +26,15 @@ enum bfs_err bfs_holes_count(const struct bfs_array *array,
 void bfs_holes_run(struct bfs_container *container, uint64_t n, bool *ret_hole,
 		   uint64_t *ret_end);
 
+/* The runs of chunks that are no holes, in order, max (> 0) of them at most.
+ * Where there are more, or no more is looked at (BFS_HOLES_LOOKED), the last
+ * takes all that follows: holes may be among those. Fails as bfs_err_passes
+ * says. */
+struct bfs_chunk_run {
+	uint64_t first, end;		/* end: the first behind it */
+};
+enum bfs_err bfs_holes_between(struct bfs_container *container, size_t max,
+			       struct bfs_chunk_run *ret_runs,
+			       size_t *ret_n) BFS_MUST_CHECK;
+
 #endif

@@ -3,6 +3,7 @@
  * zarr3.c - zarr3/ and dataset3.zarr/: the array as a Zarr store of version
  * 3 alone, and a group with it.
  */
+#include "view/zarr/listed.h"
 #include "view/zarr/store.h"
 
 static size_t zarr3_roots(struct bfs_file *file, struct bfs_root *ret_roots)
@@ -16,6 +17,7 @@ static void zarr3_note(struct bfs_file *file, struct bfs_json *json)
 	bfs_zarr_note(file, json, "zarr3", 3);
 }
 
+/* It keeps which keys are listed, for the others as well, on or not. */
 const struct bfs_view bfs_view_zarr3 = {
 	.name = "zarr3",
 	.roots = zarr3_roots,
@@ -27,4 +29,5 @@ const struct bfs_view bfs_view_zarr3 = {
 	.run = bfs_zarr_run,
 	.part = bfs_zarr_part,
 	.note = zarr3_note,
+	.release = bfs_zarr_free_listed,
 };

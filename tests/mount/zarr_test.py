@@ -12,12 +12,14 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 import warnings
 
 import numpy as np
 
+import arrays
 import harness
 import programs
 import samples
@@ -120,6 +122,16 @@ def is_beyond_zarr(store):
     return isinstance(json.loads(read(store + "/.zarray"))["dtype"], list)
 
 
+def holes(array, store):
+    """How many chunks are holes, as their files tell; none, where their keys
+    cannot be left out."""
+    if array.fill_value is None:
+        return 0
+    keys = (".".join(map(str, at)) for at in itertools.product(
+        *(range(-(-s // c)) for s, c in zip(array.shape, array.chunks))))
+    return sum(os.stat(f"{store}/{key}").st_blocks == 0 for key in keys)
+
+
 def check_array(folder):
     """All ways to the same array; True if there was one to compare."""
     store = folder + "/zarr"
@@ -138,7 +150,8 @@ def check_array(folder):
               "chunks of " + store)
     if array.ndim:
         # Of an array without dimensions zarr counts every file.
-        equal(array.nchunks_initialized, array.nchunks, "keys of " + store)
+        equal(array.nchunks_initialized, array.nchunks - holes(array, store),
+              "keys of " + store)
     group = zarr.open_group(folder + "/dataset.zarr", mode="r", **more)
     equal(list(group), ["data"], "members")
     same(group["data"][...], wanted, folder + "/dataset.zarr")
@@ -222,9 +235,37 @@ def chunks_of_zeros_take_no_room(work):
               "items")
         equal([os.stat(f"{store}/{i}").st_blocks > 0 for i in range(4)],
               [True, False, True, False], "chunks that take room")
+        equal(sorted(os.listdir(store)),
+              [".zarray", ".zattrs", "0", "2", "c", "zarr.json"], "listed")
+        equal(sorted(os.listdir(store + "/c")), ["0", "2"], "listed")
+        group = mount.path("a.b2nd/dataset.zarr/data")
+        equal(sorted(os.listdir(group + "/c")), ["0", "1", "2", "3"],
+              "listed where the fill value is null")
+        for made in store, group:
+            subprocess.run(["cp", "-r", "--no-preserve=mode", made,
+                            work + "/copy"], check=True, timeout=30)
+            equal(zarr.open(work + "/copy", mode="r")[...].tobytes(),
+                  b"ab\0\0cd\0\0", "the copy of " + made)
+            shutil.rmtree(work + "/copy")
         equal(os.stat(store + "/c/1").st_size, 2, "size of a hole")
         with open(store + "/1", "rb") as file:
             fails_with(errno.ENXIO, os.lseek, file.fileno(), 0, os.SEEK_DATA)
+
+
+def a_store_of_many_chunks_lists_those_with_items(work):
+    os.mkdir(work + "/source")
+    last = np.arange(1, 10, dtype="<u2").reshape(1, 1, 9)
+    harness.write(work + "/source/a.b2nd", arrays.sparse(
+        (40, 500, 9 * 9), "<u2", (1, 1, 9), last))
+    with shown(work, work + "/source") as mount:
+        store = mount.path("a.b2nd/zarr")
+        equal(sorted(os.listdir(store)), [".zarray", ".zattrs", "39.499.8",
+                                          "c", "zarr.json"], "listed")
+        equal(os.listdir(store + "/c/39/499"), ["8"], "listed")
+        array = zarr.open(store, mode="r")
+        equal(array.nchunks_initialized, 1, "chunks that zarr sees")
+        equal(array[39, 499, -10:].tolist(), [0, *range(1, 10)], "items")
+        equal(int(array[38:].astype("u8").sum()), 45, "sum")
 
 
 def views_of_one_version_are_read_without_a_warning(work):
@@ -414,6 +455,7 @@ TESTS = [
     xarray_opens_the_group_as_a_data_set,
     a_copied_store_is_the_same_array,
     chunks_of_zeros_take_no_room,
+    a_store_of_many_chunks_lists_those_with_items,
     views_of_one_version_are_read_without_a_warning,
     the_view_is_off_unless_named,
     gdal_translates_an_array,

@@ -455,7 +455,7 @@ static void millions_of_keys_are_listed_and_found_at_once(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3000000; i++)
-		build_frame_special(&f, ZEROS, 4);
+		build_frame_special(&f, NAN_CHUNK, 4);
 	file = open_frame(&f, &b);
 	assert_true(frames_find(file, "zarr", &dir));
 	assert_true(bfs_file_list(file, &dir, 4 + 2999998, name, &node));

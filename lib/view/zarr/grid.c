@@ -14,6 +14,8 @@
 #include "view/payload.h"
 #include "view/zarr/types.h"
 
+#include <string.h>
+
 /* Bytes of a chunk of a joined array; more only where one item has more. */
 #define MIN_CHUNK (UINT64_C(64) << 10)
 #define MAX_CHUNK (UINT64_C(4) << 20)
@@ -166,6 +168,12 @@ static enum bfs_err find_zarr(struct bfs_file *file, void **ret_state,
 	BFS_TRY(bfs_zarr_new(file, &z, diag));
 	*ret_state = z;
 	return BFS_OK;
+}
+
+bool bfs_zarr_has_fill(const struct bfs_zarr *z)
+{
+	return strchr("biufcMmSU", z->dtype.kind) ||
+	       z->dtype.unit_size <= BFS_ZARR_MAX_RAW;
 }
 
 const struct bfs_zarr *bfs_zarr_get(struct bfs_file *file)

@@ -41,6 +41,9 @@ struct bfs_zarr {
 const struct bfs_zarr *bfs_zarr_get(struct bfs_file *file);
 void bfs_zarr_free(struct bfs_zarr *zarr);
 
+/* Whether both versions can tell that what is not there is zeros. */
+bool bfs_zarr_has_fill(const struct bfs_zarr *zarr);
+
 /* Works it out; UNSUPPORTED where there can be none. */
 enum bfs_err bfs_zarr_new(const struct bfs_file *file,
 			  struct bfs_zarr **ret_zarr,

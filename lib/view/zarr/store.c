@@ -6,7 +6,8 @@
  *
  * The view zarr has metadata and keys of both versions in one folder, which is
  * what Zarr means them to do: 0.0 and c/0/0 are the same chunk. A chunk has
- * its full size also at the array's edge; what reads as zeros is a hole.
+ * its full size also at the array's edge; what reads as zeros is a hole, and
+ * its key is found but not listed.
  */
 #include "view/zarr/store.h"
 
@@ -15,6 +16,7 @@
 #include "view/parts.h"
 #include "view/payload.h"
 #include "view/zarr/grid.h"
+#include "view/zarr/listed.h"
 #include "view/zarr/text.h"
 
 #include <inttypes.h>
@@ -258,9 +260,28 @@ bool bfs_zarr_lookup(struct bfs_file *file, const struct bfs_node *dir,
 	}
 }
 
-static bool list_store(const struct bfs_zarr *z, const struct bfs_node *dir,
-		       uint64_t pos, char *name, struct bfs_node *ret_node)
+/* The pos-th of the entries of one depth that is listed. Where a reader would
+ * not take a chunk that it does not see for zeros, all are. */
+static bool find_listed(struct bfs_file *file, const struct bfs_zarr *z,
+			const struct bfs_node *dir, unsigned depth,
+			uint64_t from, uint64_t end, uint64_t pos,
+			uint64_t *ret_number)
 {
+	bool null_fill = dir->index & IN_GROUP && dir->view != BFS_ROW_zarr3;
+
+	if (!null_fill && bfs_zarr_has_fill(z))
+		return bfs_zarr_listed(file, z, depth, from, end, pos,
+				       ret_number);
+	*ret_number = from + pos;
+	return pos < end - from;
+}
+
+static bool list_store(struct bfs_file *file, const struct bfs_zarr *z,
+		       const struct bfs_node *dir, uint64_t pos, char *name,
+		       struct bfs_node *ret_node)
+{
+	uint64_t number;
+
 	if (!z->n_chunks)
 		return false;
 	if (has_version(z, dir->view, 3) && pos-- == 0) {
@@ -268,11 +289,29 @@ static bool list_store(const struct bfs_zarr *z, const struct bfs_node *dir,
 		*ret_node = first_keys(z, dir);
 		return true;
 	}
-	if (!has_version(z, dir->view, 2) || pos >= z->n_chunks)
+	if (!has_version(z, dir->view, 2) ||
+	    !find_listed(file, z, dir, z->n, 0, z->n_chunks, pos, &number))
 		return false;
-	write_key2(z, pos, name);
-	*ret_node = make_node(dir, KIND_KEY2, 0, pos);
+	write_key2(z, number, name);
+	*ret_node = make_node(dir, KIND_KEY2, 0, number);
 	return true;
+}
+
+static bool list_keys(struct bfs_file *file, const struct bfs_zarr *z,
+		      const struct bfs_node *dir, uint64_t pos, char *name,
+		      struct bfs_node *ret_node)
+{
+	unsigned depth = depth_of(dir);
+	uint64_t from, number;
+
+	if (depth >= z->n)
+		return false;
+	from = number_of(dir) * z->grid[depth];
+	if (!find_listed(file, z, dir, depth + 1, from, from + z->grid[depth],
+			 pos, &number))
+		return false;
+	snprintf(name, BFS_NAME_MAX + 1, "%" PRIu64, number - from);
+	return step_keys(z, dir, number - from, ret_node);
 }
 
 bool bfs_zarr_list(struct bfs_file *file, const struct bfs_node *dir,
@@ -290,10 +329,9 @@ bool bfs_zarr_list(struct bfs_file *file, const struct bfs_node *dir,
 	}
 	switch (dir->kind) {
 	case KIND_STORE:
-		return list_store(z, dir, pos, name, ret_node);
+		return list_store(file, z, dir, pos, name, ret_node);
 	case KIND_KEYS:
-		snprintf(name, BFS_NAME_MAX + 1, "%" PRIu64, pos);
-		return step_keys(z, dir, pos, ret_node);
+		return list_keys(file, z, dir, pos, name, ret_node);
 	case KIND_GROUP:
 		strcpy(name, "data");
 		*ret_node = (struct bfs_node){ dir->view, KIND_STORE,

@@ -5,8 +5,8 @@
  * All that is written comes from a checked array and a parsed dtype. The fill
  * value is always zero: that is what stands in padding and in holes. In a
  * group it is null, because readers of data sets (xarray) would take every
- * item of that value for a missing one; no chunk is left out, so that it is
- * never needed.
+ * item of that value for a missing one; there no key is left out of listings, so
+ * that it is never needed.
  */
 #include "view/zarr/text.h"
 
