@@ -34,8 +34,18 @@ def chunk(data, typesize=1, block=None):
     return head + bytes(16) + data
 
 
-def trailer():
-    body = b"\x94\x01\x93\xcd\x00\x06\xde\x00\x00\xdc\x00\x00"
+def trailer(vlmetas=()):
+    """vlmetas: pairs of a name and its value, both bytes."""
+    names, values = b"", b""
+    start = 12 + sum(6 + len(name) for name, _ in vlmetas)
+    for name, value in vlmetas:
+        stored = chunk(value)
+        names += (bytes([0xa0 + len(name)]) + name + b"\xd2" +
+                  struct.pack(">i", start + len(values)))
+        values += b"\xc6" + struct.pack(">I", len(stored)) + stored
+    n = struct.pack(">H", len(vlmetas))
+    body = (b"\x94\x01\x93\xcd" + struct.pack(">H", 6 + len(names)) +
+            b"\xde" + n + names + b"\xdc" + n + values)
     end = b"\xce" + struct.pack(">I", len(body) + 23) + b"\xd8\x00"
     return body + end + bytes(16)
 
@@ -103,6 +113,12 @@ def frame(data, chunk_len, block=None):
         entries.append(at)
         at += len(made)
     return assemble(data, chunk_len, chunks, entries, False)
+
+
+def with_vlmetas(whole, vlmetas):
+    """A frame without metalayers of variable length, and these."""
+    body = whole[:-len(trailer())] + trailer(vlmetas)
+    return body[:16] + struct.pack(">Q", len(body)) + body[24:]
 
 
 def holey_array():

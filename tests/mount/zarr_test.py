@@ -216,6 +216,34 @@ def xarray_opens_the_group_as_a_data_set(work):
                           "dimensions")
 
 
+def xarray_shows_dimensions_units_and_attributes(work):
+    os.mkdir(work + "/source")
+    wanted = arrays.numbers((6, 7), "<f4")
+    harness.write(work + "/source/a.b2nd", samples.with_vlmetas(
+        arrays.pack(wanted), [
+            (b"dims", b"\x92\xa3lat\xa3lon"), (b"units", b"\xa3m/s"),
+            (b"long_name", b"\xa9" + "\u00b5 na\u00efve".encode()),
+            (b"levels", b"\x93\x01\x02\xcb\x3f\xf8" + bytes(6))]))
+    with shown(work, work + "/source") as mount:
+        told = {"units": "m/s", "long_name": "\u00b5 na\u00efve",
+                "levels": [1, 2, 1.5]}
+        store = mount.path("a.b2nd/dataset.zarr")
+        for options in ({}, {"consolidated": False}):
+            with xarray.open_dataset(store, engine="zarr",
+                                     **options) as found:
+                equal(found["data"].dims, ("lat", "lon"), "dimensions")
+                equal(found["data"].attrs, told, "attributes")
+                same(found["data"].values, wanted, store)
+        array = zarr.open(mount.path("a.b2nd/zarr"), mode="r",
+                          **({} if zarr.__version__.startswith("2.")
+                             else {"zarr_format": 2}))
+        equal(dict(array.attrs), {"_ARRAY_DIMENSIONS": ["lat", "lon"],
+                                  **told}, "attributes for zarr")
+        meta = json.loads(read(mount.path("a.b2nd/zarr/zarr.json")))
+        equal(meta["dimension_names"], ["lat", "lon"], "names")
+        equal(meta["attributes"], told, "attributes of version 3")
+
+
 def a_copied_store_is_the_same_array(work):
     with shown(work) as mount:
         folder = mount.path("good-nd16.b2nd")
@@ -453,6 +481,7 @@ TESTS = [
     zarr_reads_every_sample_as_numpy_does,
     parts_of_an_array_are_read_through_few_blocks,
     xarray_opens_the_group_as_a_data_set,
+    xarray_shows_dimensions_units_and_attributes,
     a_copied_store_is_the_same_array,
     chunks_of_zeros_take_no_room,
     a_store_of_many_chunks_lists_those_with_items,

@@ -3,8 +3,7 @@
  * json.c - the metalayers of a container as one JSON object.
  *
  * The text is bounded, whatever the container holds, and so is what is
- * decoded for it. Values whose keys say that they are credentials (tokens,
- * passwords, the source of a proxy) are never shown.
+ * decoded for it. Credentials (secrets.h) are never shown.
  */
 #include "view/meta/json.h"
 
@@ -14,6 +13,7 @@
 #include "text/msgpack.h"
 #include "view/meta/layers.h"
 #include "view/meta/names.h"
+#include "view/secrets.h"
 
 #include <string.h>
 
@@ -23,37 +23,9 @@
 #define MAX_TEXT (16 << 20)		/* with the names of those left out */
 #define MAX_DECODED (16 << 20)		/* bytes that all of it may decode */
 
-/* Keys that hold credentials. */
-static const char *const secret_keys[] = {
-	"proxy-source", "auth_token", "token", "password", NULL
-};
-
-/* Those that may be looked for in bytes that have no structure. */
-static const char *const secret_words[] = {
-	"proxy-source", "auth_token", "password",
-};
-
 static bool has_bytes(const void *buf, size_t len, const char *word)
 {
 	return memmem(buf, len, word, strlen(word)) != NULL;
-}
-
-/* Whether bytes that cannot be taken apart may hold a credential. */
-static bool may_hold_secret(const void *buf, size_t len)
-{
-	for (size_t i = 0; i < BFS_ARRAY_LEN(secret_words); i++)
-		if (has_bytes(buf, len, secret_words[i]))
-			return true;
-	return false;
-}
-
-static bool is_secret(const struct bfs_meta *meta)
-{
-	for (size_t i = 0; secret_keys[i]; i++)
-		if (strlen(secret_keys[i]) == meta->name_len &&
-		    memcmp(meta->name, secret_keys[i], meta->name_len) == 0)
-			return true;
-	return false;
 }
 
 static void put_flag(struct bfs_json *json, const char *key)
@@ -79,7 +51,7 @@ static void put_cut(struct bfs_json *json, const uint8_t *buf, size_t shown,
 	bfs_json_object(json);
 	bfs_json_key(json, "truncated");
 	bfs_json_u64(json, len);
-	if (may_hold_secret(buf, shown)) {
+	if (bfs_secret_is_in(buf, shown)) {
 		bfs_json_key(json, "redacted");
 		bfs_json_bool(json, true);
 	} else {
@@ -126,11 +98,11 @@ static enum bfs_err put_whole(struct bfs_json *json, const uint8_t *buf,
 
 	if (err == BFS_ERR_NOMEM)
 		return err;
-	if ((err != BFS_OK || taken != len) && may_hold_secret(buf, len)) {
+	if ((err != BFS_OK || taken != len) && bfs_secret_is_in(buf, len)) {
 		put_flag(json, "redacted");
 		return BFS_OK;
 	}
-	return bfs_msgpack_to_json(buf, len, secret_keys, json);
+	return bfs_msgpack_to_json(buf, len, bfs_secret_keys, json);
 }
 
 /* The value of one metalayer. Fails for errors of the moment; what is wrong
@@ -147,7 +119,7 @@ static enum bfs_err put_value(struct bfs_file *file,
 	uint64_t len = 0;
 	bool paid = true;
 
-	if (is_secret(layer->meta)) {
+	if (bfs_secret_is_name(layer->meta)) {
 		bfs_json_string(json, "(redacted)");
 		return BFS_OK;
 	}
@@ -174,7 +146,7 @@ static enum bfs_err put_value(struct bfs_file *file,
 	else if (shown < len)
 		put_cut(json, buf, shown, len);
 	else if (layer->meta->is_json)
-		return bfs_json_embed(buf, shown, secret_keys, json);
+		return bfs_json_embed(buf, shown, bfs_secret_keys, json);
 	else
 		return put_whole(json, buf, shown);
 	return BFS_OK;

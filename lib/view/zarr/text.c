@@ -5,17 +5,17 @@
  * All that is written comes from a checked array and a parsed dtype. The fill
  * value is always zero: that is what stands in padding and in holes. In a
  * group it is null, because readers of data sets (xarray) would take every
- * item of that value for a missing one; there no key is left out of listings, so
- * that it is never needed.
+ * item of that value for a missing one; there no key is left out of listings,
+ * so that it is never needed.
  */
 #include "view/zarr/text.h"
 
 #include "text/json.h"
 #include "view/kept.h"
+#include "view/zarr/attrs.h"
 #include "view/zarr/grid.h"
 #include "view/zarr/types.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void put_text(struct bfs_json *json, const char *key, const char *text)
@@ -31,19 +31,6 @@ static void put_dims(struct bfs_json *json, const char *key,
 	bfs_json_array_inline(json);
 	for (unsigned d = 0; d < n; d++)
 		bfs_json_u64(json, dims[d]);
-	bfs_json_array_end(json);
-}
-
-static void put_dim_names(struct bfs_json *json, const char *key, unsigned n)
-{
-	char name[16];
-
-	bfs_json_key(json, key);
-	bfs_json_array_inline(json);
-	for (unsigned d = 0; d < n; d++) {
-		snprintf(name, sizeof(name), "dim_%u", d);
-		bfs_json_string(json, name);
-	}
 	bfs_json_array_end(json);
 }
 
@@ -133,10 +120,13 @@ static void put_array2(struct bfs_json *json, const struct bfs_zarr *z,
 	bfs_json_object_end(json);
 }
 
-static void put_attrs2(struct bfs_json *json, const struct bfs_zarr *z)
+static void put_attrs2(struct bfs_json *json, const struct bfs_zarr *z,
+		       const struct bfs_value *attrs)
 {
 	bfs_json_object(json);
-	put_dim_names(json, "_ARRAY_DIMENSIONS", z->n);
+	bfs_json_key(json, "_ARRAY_DIMENSIONS");
+	bfs_zarr_put_dim_names(json, z, attrs);
+	bfs_zarr_put_attrs(json, z, attrs);
 	bfs_json_object_end(json);
 }
 
@@ -174,7 +164,8 @@ static void put_codecs3(struct bfs_json *json, const struct bfs_zarr *z)
 	bfs_json_array_end(json);
 }
 
-static void put_array3(struct bfs_json *json, const struct bfs_zarr *z)
+static void put_array3(struct bfs_json *json, const struct bfs_zarr *z,
+		       const struct bfs_value *attrs)
 {
 	char type[32];
 
@@ -198,14 +189,17 @@ static void put_array3(struct bfs_json *json, const struct bfs_zarr *z)
 	put_codecs3(json, z);
 	bfs_json_key(json, "attributes");
 	bfs_json_object(json);
+	bfs_zarr_put_attrs(json, z, attrs);
 	bfs_json_object_end(json);
-	put_dim_names(json, "dimension_names", z->n);
+	bfs_json_key(json, "dimension_names");
+	bfs_zarr_put_dim_names(json, z, attrs);
 	bfs_json_object_end(json);
 }
 
 /* ---- a group --------------------------------------------------------- */
 
-static void put_all2(struct bfs_json *json, const struct bfs_zarr *z)
+static void put_all2(struct bfs_json *json, const struct bfs_zarr *z,
+		     const struct bfs_value *attrs)
 {
 	bfs_json_object(json);
 	bfs_json_key(json, "metadata");
@@ -221,14 +215,15 @@ static void put_all2(struct bfs_json *json, const struct bfs_zarr *z)
 	bfs_json_key(json, "data/.zarray");
 	put_array2(json, z, true);
 	bfs_json_key(json, "data/.zattrs");
-	put_attrs2(json, z);
+	put_attrs2(json, z, attrs);
 	bfs_json_object_end(json);
 	bfs_json_key(json, "zarr_consolidated_format");
 	bfs_json_u64(json, 1);
 	bfs_json_object_end(json);
 }
 
-static void put_group3(struct bfs_json *json, const struct bfs_zarr *z)
+static void put_group3(struct bfs_json *json, const struct bfs_zarr *z,
+		       const struct bfs_value *attrs)
 {
 	bfs_json_object(json);
 	bfs_json_key(json, "zarr_format");
@@ -245,7 +240,7 @@ static void put_group3(struct bfs_json *json, const struct bfs_zarr *z)
 	bfs_json_key(json, "metadata");
 	bfs_json_object(json);
 	bfs_json_key(json, "data");
-	put_array3(json, z);
+	put_array3(json, z, attrs);
 	bfs_json_object_end(json);
 	bfs_json_object_end(json);
 	bfs_json_object_end(json);
@@ -253,41 +248,67 @@ static void put_group3(struct bfs_json *json, const struct bfs_zarr *z)
 
 /* ---- the texts ------------------------------------------------------- */
 
+static void put_one(struct bfs_json *json, const struct bfs_zarr *z,
+		    enum bfs_zarr_text which, const struct bfs_value *attrs)
+{
+	switch (which) {
+	case BFS_ZARR_ARRAY2:
+	case BFS_ZARR_MEMBER2:
+		put_array2(json, z, which == BFS_ZARR_MEMBER2);
+		break;
+	case BFS_ZARR_ATTRS2:
+		put_attrs2(json, z, attrs);
+		break;
+	case BFS_ZARR_ARRAY3:
+		put_array3(json, z, attrs);
+		break;
+	case BFS_ZARR_ALL2:
+		put_all2(json, z, attrs);
+		break;
+	case BFS_ZARR_GROUP3:
+		put_group3(json, z, attrs);
+		break;
+	case BFS_ZARR_ATTRS:
+	case BFS_ZARR_N_TEXTS:
+		break;
+	}
+}
+
+/* The attributes as they were found; NULL for a text that has none. */
+static enum bfs_err get_attrs(struct bfs_file *file, unsigned which,
+			      struct bfs_document **ret_doc,
+			      struct bfs_diag *diag)
+{
+	const char *text;
+	size_t len;
+
+	*ret_doc = NULL;
+	if (which == BFS_ZARR_ARRAY2 || which == BFS_ZARR_MEMBER2)
+		return BFS_OK;
+	BFS_TRY(bfs_kept_text(file, BFS_ROW_zarr, BFS_ZARR_ATTRS,
+			      bfs_zarr_make_attrs, &text, &len, diag));
+	return bfs_json_read(text, len, ret_doc, diag);
+}
+
 static enum bfs_err make_text(struct bfs_file *file, unsigned which,
 			      char **ret_text, size_t *ret_len,
 			      struct bfs_diag *diag)
 {
 	const struct bfs_zarr *z = bfs_zarr_get(file);
+	struct bfs_document *doc;
 	struct bfs_json json;
 	enum bfs_err err;
 
 	if (!z)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	BFS_TRY(get_attrs(file, which, &doc, diag));
 	bfs_json_init(&json, 0);
 	/* zarr-python up to 2.13 reads nothing else. */
 	json.ascii = true;
-	switch ((enum bfs_zarr_text)which) {
-	case BFS_ZARR_ARRAY2:
-	case BFS_ZARR_MEMBER2:
-		put_array2(&json, z, which == BFS_ZARR_MEMBER2);
-		break;
-	case BFS_ZARR_ATTRS2:
-		put_attrs2(&json, z);
-		break;
-	case BFS_ZARR_ARRAY3:
-		put_array3(&json, z);
-		break;
-	case BFS_ZARR_ALL2:
-		put_all2(&json, z);
-		break;
-	case BFS_ZARR_GROUP3:
-		put_group3(&json, z);
-		break;
-	case BFS_ZARR_N_TEXTS:
-		break;
-	}
+	put_one(&json, z, which, doc ? bfs_document_root(doc) : NULL);
 	err = bfs_json_finish(&json, ret_text, ret_len);
 	bfs_json_release(&json);
+	bfs_document_free(doc);
 	if (err != BFS_OK)
 		return bfs_fail(diag, err, 0, "no room for Zarr's metadata");
 	return BFS_OK;

@@ -16,6 +16,7 @@ enum bfs_zarr_text {
 	BFS_ZARR_ARRAY3,	/* zarr.json */
 	BFS_ZARR_ALL2,		/* .zmetadata of a group */
 	BFS_ZARR_GROUP3,	/* zarr.json of a group */
+	BFS_ZARR_ATTRS,		/* no file: the attributes (attrs.h) */
 	BFS_ZARR_N_TEXTS
 };
 enum bfs_err bfs_zarr_text(struct bfs_file *file, enum bfs_zarr_text which,
