@@ -22,6 +22,7 @@
 
 struct answer {
 	int error;		/* errno */
+	dev_t dev;
 	char text[PATH_MAX];
 };
 
@@ -55,35 +56,54 @@ static void tell(int fd, const struct answer *answer)
 	}
 }
 
+/* 0 or -errno. */
+static int send(struct asked *asked, ask_fn *question, const char *path,
+		int leave)
+{
+	struct answer answer;
+	int ends[2], status = 0;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	asked->pid = fork();
+	if (asked->pid == 0) {
+		if (leave >= 0)
+			close(leave);
+		memset(&answer, 0, sizeof(answer));
+		question(path, &answer);
+		tell(ends[1], &answer);
+		_exit(0);
+	}
+	if (asked->pid < 0)
+		status = -errno;
+	close(ends[1]);
+	asked->fd = ends[0];
+	if (status)
+		close(ends[0]);
+	return status;
+}
+
+static bool take(struct asked *asked, struct answer *answer, int wait_ms)
+{
+	bool answered = hear(asked->fd, answer, wait_ms);
+
+	close(asked->fd);
+	kill(asked->pid, SIGKILL);
+	waitpid(asked->pid, NULL, answered ? 0 : WNOHANG);
+	return answered;
+}
+
 /* False where nobody answers; true with an errno if nobody could be sent. */
 static bool ask(ask_fn *question, const char *path, struct answer *answer,
 		int wait_ms)
 {
-	bool answered;
-	int ends[2];
-	pid_t pid;
+	struct asked asked;
+	int status;
 
 	memset(answer, 0, sizeof(*answer));
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		answer->error = errno;
-		return true;
-	}
-	pid = fork();
-	if (pid == 0) {
-		question(path, answer);
-		tell(ends[1], answer);
-		_exit(0);
-	}
-	if (pid < 0)
-		answer->error = errno;
-	close(ends[1]);
-	answered = pid < 0 || hear(ends[0], answer, wait_ms);
-	close(ends[0]);
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, answered ? 0 : WNOHANG);
-	}
-	return answered;
+	status = send(&asked, question, path, -1);
+	answer->error = -status;
+	return status || take(&asked, answer, wait_ms);
 }
 
 static void find_real(const char *path, struct answer *answer)
@@ -104,17 +124,44 @@ char *ask_real_path(const char *path)
 	return strdup(answer.text);
 }
 
-static void find_dead(const char *path, struct answer *answer)
+static void find_attributes(const char *path, struct answer *answer)
 {
 	struct stat st;
 
-	answer->error = stat(path, &st) < 0 ? errno : 0;
+	if (stat(path, &st) < 0)
+		answer->error = errno;
+	else
+		answer->dev = st.st_dev;
 }
 
 bool ask_is_dead(const char *path)
 {
 	struct answer answer;
 
-	return ask(find_dead, path, &answer, ANSWER_MS) &&
+	return ask(find_attributes, path, &answer, ANSWER_MS) &&
 	       (answer.error == ENOTCONN || answer.error == ECONNABORTED);
+}
+
+int ask_begin(struct asked *asked, const char *path, int leave)
+{
+	return send(asked, find_attributes, path, leave);
+}
+
+int ask_end(struct asked *asked, dev_t *ret_dev)
+{
+	struct answer answer = { .error = 0 };
+
+	if (!take(asked, &answer, 0))
+		return -ETIMEDOUT;
+	if (!answer.error)
+		*ret_dev = answer.dev;
+	return -answer.error;
+}
+
+int ask_answers(const char *path, int ms)
+{
+	struct answer answer;
+
+	return ask(find_attributes, path, &answer, ms) ? -answer.error :
+							 -ETIMEDOUT;
 }

@@ -5,10 +5,14 @@
  * To end, the mount is taken away; who serves it sees the device close when the
  * last user is gone, and the line to it closes with it. A second signal does
  * not wait for that: the server gives up what is being decoded, too.
+ *
+ * The server may be somebody else's by then. So nothing waits for it without an
+ * end that a timer sets, however much it says meanwhile.
  */
 #include "mount/keeper.h"
 
 #include "log/log.h"
+#include "mount/ask.h"
 #include "mount/child.h"
 #include "mount/line.h"
 #include "mount/point.h"
@@ -23,13 +27,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 /* What a server that gives up is given to end by itself. */
-#define FORCED_MS 10000
+#define FORCED_SECONDS 10
+/* What it is given for its first answer, which needs no file but SOURCE. */
+#define ANSWER_SECONDS 30
 /* Whoever dies more often than that is not started again. */
 #define MOST_DEATHS 5
 #define DEATHS_SECONDS 60
@@ -42,6 +48,7 @@ struct keeper {
 	struct child child;	/* who serves */
 	struct point point;
 	int signals;		/* signalfd */
+	int timer;		/* timerfd: who serves has had its time */
 	bool asked;		/* to end */
 	bool forced;		/* without waiting */
 	bool serves;		/* it has been mounted once */
@@ -49,6 +56,13 @@ struct keeper {
 	time_t deaths[MOST_DEATHS];	/* CLOCK_MONOTONIC, in turn */
 	unsigned n_deaths;
 };
+
+static void set_timer(struct keeper *keeper, time_t seconds)
+{
+	struct itimerspec spec = { .it_value = { .tv_sec = seconds } };
+
+	timerfd_settime(keeper->timer, 0, &spec, NULL);
+}
 
 static void take_down(struct keeper *keeper)
 {
@@ -99,10 +113,11 @@ static void hear_line(struct keeper *keeper)
 
 static int start_child(struct keeper *keeper)
 {
-	int notify_fd = keeper->daemon->opts->notify_fd, leave[3];
+	int notify_fd = keeper->daemon->opts->notify_fd, leave[4];
 	size_t n = 0;
 
 	leave[n++] = keeper->signals;
+	leave[n++] = keeper->timer;
 	/* Both are closed, and others may have their numbers, when they have
 	 * been told. */
 	if (kept_fd >= 0 && !keeper->serves)
@@ -182,7 +197,8 @@ static int take_signals(struct keeper *keeper)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 	keeper->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return keeper->signals < 0 ? -errno : 0;
+	keeper->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	return keeper->signals < 0 || keeper->timer < 0 ? -errno : 0;
 }
 
 static void reopen_log(struct keeper *keeper)
@@ -220,6 +236,8 @@ static void hear_signal(struct keeper *keeper)
 	}
 	log_msg(LEVEL_INFO, "signal %u", number);
 	if (keeper->asked) {
+		if (!keeper->forced)
+			set_timer(keeper, FORCED_SECONDS);
 		keeper->forced = true;
 		line_send(&keeper->child.line, LINE_FORCE, NULL, -1);
 		return;
@@ -234,15 +252,16 @@ static void keep(struct keeper *keeper)
 	struct pollfd fds[] = {
 		{ .fd = keeper->child.line.hear, .events = POLLIN },
 		{ .fd = keeper->signals, .events = POLLIN },
+		{ .fd = keeper->timer, .events = POLLIN },
 	};
-	int n;
 
 	while (keeper->child.line.hear >= 0) {
-		n = poll(fds, 2, keeper->forced ? FORCED_MS : -1);
-		if (n == 0)
-			kill(keeper->child.pid, SIGKILL);
-		if (n <= 0)
+		if (poll(fds, 3, -1) <= 0)
 			continue;
+		if (fds[2].revents) {
+			kill(keeper->child.pid, SIGKILL);
+			set_timer(keeper, 0);
+		}
 		if (fds[1].revents)
 			hear_signal(keeper);
 		if (fds[0].revents)
@@ -277,24 +296,67 @@ static bool hand_over(struct keeper *keeper)
 	return true;
 }
 
-/* The first answer tells that the kernel and the server have agreed. */
+/* The first answer tells that the kernel and the server have agreed. 0 or
+ * -errno: -ETIMEDOUT without one, -EINTR after a signal to end. */
+static int await_answer(struct keeper *keeper, dev_t *ret_dev)
+{
+	struct pollfd fds[] = {
+		{ .events = POLLIN },
+		{ .fd = keeper->signals, .events = POLLIN },
+		{ .fd = keeper->timer, .events = POLLIN },
+		{ .events = POLLIN },
+	};
+	struct asked asked;
+	int status = ask_begin(&asked, keeper->daemon->mountpoint,
+			       keeper->serves ? -1 : kept_fd);
+	bool asked_to_end = false;
+
+	if (status)
+		return status;
+	fds[3].fd = asked.fd;
+	set_timer(keeper, ANSWER_SECONDS);
+	do {
+		fds[0].fd = keeper->child.line.hear;
+		if (poll(fds, 4, -1) <= 0)
+			continue;
+		if (fds[0].revents)
+			hear_line(keeper);
+		asked_to_end = fds[1].revents && is_asked_early(keeper);
+	} while (!asked_to_end && !fds[2].revents && !fds[3].revents);
+	set_timer(keeper, 0);
+	status = ask_end(&asked, ret_dev);
+	return status == -ETIMEDOUT && asked_to_end ? -EINTR : status;
+}
+
+/* Nobody else is to wait for it. */
+static void give_up(struct keeper *keeper, int status, keeper_told told,
+		    void *arg)
+{
+	char error[SAY_CAP];
+
+	kill(keeper->child.pid, SIGKILL);
+	keeper->forced = status == -EINTR || status == -ETIMEDOUT;
+	snprintf(error, sizeof(error), "the mount does not answer: %s; see "
+		 "the log", status == -EINTR ? "it was ended before" :
+		 strerror(-status));
+	told(arg, error);
+	take_down(keeper);
+	keep(keeper);
+}
+
 static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 {
 	const char *point = keeper->daemon->mountpoint;
-	char error[SAY_CAP];
-	struct stat st;
+	dev_t dev = 0;
+	int status = await_answer(keeper, &dev);
 
-	if (stat(point, &st) < 0) {
-		snprintf(error, sizeof(error), "the mount does not answer: "
-			 "%s; see the log", strerror(errno));
-		told(arg, error);
-		take_down(keeper);
-		keep(keeper);
+	if (status) {
+		give_up(keeper, status, told, arg);
 		return;
 	}
 	if (keeper->point.major == 0 && keeper->point.minor == 0) {
-		keeper->point.major = major(st.st_dev);
-		keeper->point.minor = minor(st.st_dev);
+		keeper->point.major = major(dev);
+		keeper->point.minor = minor(dev);
 	}
 	point_raise_readahead(&keeper->point, keeper->daemon->opts->readahead);
 	log_msg(LEVEL_NOTICE, "mounted on '%s'", point);
@@ -392,7 +454,7 @@ void keeper_keep_fd(int fd)
 enum exit_code keeper_run(struct daemon *daemon, keeper_told told, void *arg)
 {
 	struct keeper keeper = {
-		.daemon = daemon, .signals = -1,
+		.daemon = daemon, .signals = -1, .timer = -1,
 		.child = { .line = { .hear = -1, .speak = -1 },
 			   .breach = -1 },
 		.point = { .path = daemon->mountpoint },
@@ -414,5 +476,7 @@ enum exit_code keeper_run(struct daemon *daemon, keeper_told told, void *arg)
 	}
 	if (keeper.signals >= 0)
 		close(keeper.signals);
+	if (keeper.timer >= 0)
+		close(keeper.timer);
 	return code;
 }

@@ -13,6 +13,7 @@
 
 #include "log/log.h"
 #include "tree/far.h"
+#include "mount/ask.h"
 #include "mount/keeper.h"
 #include "mount/mount.h"
 #include "mount/patience.h"
@@ -39,6 +40,7 @@
 #define FAR_THREADS 32	/* that wait for a server, most of the time */
 #define OWN_FILES 14	/* the device, the source, the log, the keeper ... */
 #define WORKER_FILES 4	/* that one request opens at most */
+#define ANSWER_MS 30000	/* of who serves, who has answered once */
 #define DEFAULT_TIMEOUT 5
 #define IMMUTABLE_TIMEOUT 86400
 
@@ -314,7 +316,7 @@ static enum exit_code await_child(pid_t pid, int fd, const char *mountpoint)
 	char word[SAY_CAP];
 	size_t len = 0;
 	ssize_t got;
-	struct stat st;
+	int status;
 
 	while (len < sizeof(word) - 1 &&
 	       ((got = read(fd, word + len, sizeof(word) - 1 - len)) > 0 ||
@@ -326,11 +328,14 @@ static enum exit_code await_child(pid_t pid, int fd, const char *mountpoint)
 		return ask_child(pid);
 	if (word[0])
 		return say_failed(EXIT_FAILED, "%s", word);
-	if (stat(mountpoint, &st) == 0)
+	status = ask_answers(mountpoint, ANSWER_MS);
+	if (!status)
 		return EXIT_OK;
 	say_failed(EXIT_FAILED, "the mount on '%s' does not answer: %s; see "
-		   "the log", mountpoint, strerror(errno));
+		   "the log", mountpoint, strerror(-status));
+	/* The second one does not wait for those who wait for the mount. */
 	kill(pid, SIGTERM);
+	kill(pid, SIGINT);
 	waitpid(pid, NULL, 0);
 	return EXIT_FAILED;
 }

@@ -5,6 +5,7 @@ import errno
 import os
 import re
 import signal
+import subprocess
 
 import harness
 import namespace
@@ -146,11 +147,11 @@ def what_it_says_to_its_keeper_is_no_more_than_words(work):
                                   "STRAY_AT": flag}) as mount:
         equal(harness.read(mount.path("plain")), b"plain")
         keeper = f"/proc/{mount.process.pid}/fd"
-        before = sorted(os.listdir(keeper))
+        before = set(os.listdir(keeper))
         harness.write(flag, b"")
         equal(harness.read(mount.path("a.b2frame/data.bin")), DATA)
         assert wait_until(lambda: mount.log_lines("FORGED")), mount.log()
-        equal(sorted(os.listdir(keeper)), before)
+        equal(set(os.listdir(keeper)) - before, set())
         for line in mount.log().splitlines():
             assert not line.startswith("FORGED"), line
             assert line.isprintable(), line
@@ -175,6 +176,47 @@ def when_who_serves_dies_the_keeper_says_so_and_unmounts(work):
                 assert error.errno in (errno.ENOTCONN, errno.EIO), error
             os.close(file)
             mount.process.returncode = 0
+
+
+def who_never_answers_holds_up_nobody(work):
+    """Neither a second before it is mounted, nor after the second signal,
+    however much it says meanwhile."""
+    source = make_source(work)
+    flag, point, log = work + "/now", work + "/point", work + "/log"
+    env = dict(os.environ, LD_PRELOAD=STRAY, STRAY="deaf", STRAY_AT=flag)
+    os.mkdir(point)
+    harness.write(flag, b"")
+    for option in ((), ("-f",)):
+        result = run(*option, "--log_file=" + log, source, point, env=env,
+                     timeout=60)
+        equal(result.returncode, 1, result.stderr)
+        assert "does not answer" in result.stderr, result.stderr
+        equal(harness.mounted(point), None)
+    # A signal to end does not wait for so long.
+    with subprocess.Popen([harness.BLOSCFS, "-f", source, point], text=True,
+                          env=dict(env, STRAY_SLOWLY="1"),
+                          stderr=subprocess.PIPE) as keeper:
+        assert wait_until(lambda: harness.mounted(point))
+        keeper.send_signal(signal.SIGTERM)
+        assert "it was ended" in keeper.communicate(timeout=20)[1]
+        equal(keeper.returncode, 1)
+    equal(harness.mounted(point), None)
+    os.unlink(flag)
+    with Mount(work, source, "--attr_timeout=0", env={
+                   "LD_PRELOAD": STRAY, "STRAY": "deaf",
+                   "STRAY_AT": flag}) as mount:
+        file = os.open(mount.path("plain"), os.O_RDONLY)
+        harness.write(flag, b"")
+        # It falls deaf while it hears this.
+        mount.process.send_signal(signal.SIGUSR1)
+        assert wait_until(lambda: mount.log_lines("says"))
+        mount.process.send_signal(signal.SIGTERM)
+        assert wait_until(lambda: not harness.mounted(mount.point))
+        mount.process.send_signal(signal.SIGTERM)
+        equal(mount.process.wait(20), 1, "exit")
+        # It tells its file system, which is dead, and is closed all the same.
+        assert fails(lambda: os.close(file)), "of the dead mount"
+        mount.process.returncode = 0
 
 
 def with_restart_another_one_serves(work):
@@ -382,6 +424,7 @@ if __name__ == "__main__":
         calls_of_a_decoder_that_was_taken_over_end_it,
         what_it_says_to_its_keeper_is_no_more_than_words,
         when_who_serves_dies_the_keeper_says_so_and_unmounts,
+        who_never_answers_holds_up_nobody,
         with_restart_another_one_serves,
         what_dies_again_and_again_is_left,
         when_the_keeper_dies_who_serves_ends,

@@ -9,12 +9,15 @@
 #undef _FORTIFY_SOURCE
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -59,6 +62,20 @@ static void babble(void)
 	}
 }
 
+/* Hears nothing any more, and says something all the time. */
+static void be_deaf(void)
+{
+	struct stat st;
+
+	for (;;) {
+		for (int fd = 3; fd < 64; fd++) {
+			if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+				(void)!write(fd, "l0says", 6);
+		}
+		poll(NULL, 0, 20);
+	}
+}
+
 static void stray(void)
 {
 	char *argv[] = { "sh", "-c", "touch \"$STRAY_AT.done\"", NULL };
@@ -85,4 +102,26 @@ ssize_t pread(int fd, void *buf, size_t len, off_t off)
 
 	stray();
 	return preadv(fd, &iov, 1, off);
+}
+
+/* What a keeper says. */
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	if (what && !strcmp(what, "deaf") && at && !access(at, F_OK))
+		be_deaf();
+	return syscall(SYS_recvmsg, fd, message, flags);
+}
+
+/* The keeper of a deaf server is in a hurry. */
+int timerfd_settime(int fd, int flags, const struct itimerspec *spec,
+		    struct itimerspec *old)
+{
+	struct itimerspec sooner = *spec;
+
+	if (what && !strcmp(what, "deaf") && !getenv("STRAY_SLOWLY")) {
+		sooner.it_value.tv_nsec =
+			(sooner.it_value.tv_sec % 20) * 50000000;
+		sooner.it_value.tv_sec /= 20;
+	}
+	return (int)syscall(SYS_timerfd_settime, fd, flags, &sooner, old);
 }
