@@ -23,7 +23,8 @@ RECORD = np.dtype([
     ("ok", "|b1"), ("grid", "<f4", (2, 3)), ("code", "|S5"),
     ("day", "<M8[D]"), ("month", "<M8[M]"), ("when", ">M8[ns]"),
     ("hour", "<M8[h]"), ("span", "<m8[s]"), ("week", "<m8[W]"),
-    ("name", "<U3"), ("z", ">c8"), ("raw", "|V3")])
+    ("name", "<U3"), ("z", ">c8"), ("raw", "|V3"), ("long", ">U9"),
+    ("deep", [("one", [("two", "<u2")])]), ("many", [("k", "|u1")], (2,))])
 
 
 def records(n):
@@ -39,7 +40,9 @@ def records(n):
     made["when"] = (row * 10 ** 14).astype("M8[ns]")
     made["hour"] = row.astype("M8[h]")
     made["span"], made["week"] = row.astype("m8[s]"), row.astype("m8[W]")
-    made["name"], made["z"] = "ab", row * (1 + 2j)
+    made["name"], made["z"] = ["", "ab", "ßé"] * (n // 3) + [""] * (n % 3), \
+        row * (1 + 2j)
+    made["long"] = ["\U0001f600" * (i % 10) + "é" * (i % 3) for i in row]
     made["raw"] = [bytes([i % 256, 1, 2]) for i in row]
     for name in ("day", "when", "week"):
         made[name][[3, n - 1]] = "NaT"
@@ -51,7 +54,8 @@ COLUMNS = {
     "id": "i4", "price": "f8", "in.x": "u1", "in.y": "f2", "ok": "bool",
     "grid": "f4[3][2]", "code": "binary[5]", "day": "date", "month": "date",
     "when": "timestamp[ns]", "hour": "timestamp[s]", "span": "duration[s]",
-    "week": "duration[s]", "z": "f4[2]", "raw": "binary[3]"}
+    "week": "duration[s]", "name": "utf8_view", "z": "f4[2]",
+    "raw": "binary[3]", "long": "utf8_view", "deep.one.two": "u2"}
 
 
 def info(folder):
@@ -83,6 +87,9 @@ def check_column(file, name, wanted):
         there = np.ones(wanted.size, bool)
     equal(file.there(name).tolist(), there.tolist(), "nulls of " + name)
     got = file.values(name)
+    if wanted.dtype.kind == "U":
+        equal(file.texts(name), wanted.tolist(), name)
+        return
     if wanted.dtype.kind in "SV":
         equal(got.tobytes(), wanted.tobytes(), name)
         return
@@ -102,17 +109,17 @@ def fields_are_columns(work):
         for name in COLUMNS:
             check_column(file, name, column_of(made, name))
         left = info(mount.point)["arrow"]["left_out"]
-        equal(list(left), ["name"])
-        assert "UTF-32" in left["name"], left
+        equal(list(left), ["many"])
+        assert "several records" in left["many"], left
 
 
 def plain_arrays_are_one_column(work):
     source = os.path.join(work, "source")
     os.mkdir(source)
     values = {}
-    for code in arrays.DTYPES + ["<M8[us]", ">m8[ms]", "|S7"]:
+    for code in arrays.DTYPES + ["<M8[us]", ">m8[ms]", "|S7", "<U2", ">U30"]:
         dtype = np.dtype(code)
-        made = np.arange(1000).astype(dtype) if dtype.kind in "mMS" else \
+        made = np.arange(1000).astype(dtype) if dtype.kind in "mMSU" else \
             arrays.numbers(1000, dtype)
         name = "a" + re.sub(r"\W", "_", code.replace("<", "l").replace(
             ">", "b"))
@@ -137,13 +144,13 @@ def what_is_no_table_has_a_reason(work):
     os.mkdir(source)
     for name, made in {
             "scalar": np.array(5), "matrix": np.ones((3, 4)),
-            "texts": np.array(["ab", "c"])}.items():
+            "quad": np.ones(3, np.longdouble)}.items():
         harness.write(f"{source}/{name}", arrays.pack(made))
     harness.write(source + "/many", arrays.pack(
         np.zeros(4, [("r", [("a", "<i4")], (2,))])))
     with Mount(work, source, VIEWS) as mount:
         for name, word in (("scalar", "one dimension"),
-                           ("matrix", "one dimension"), ("texts", "UTF-32"),
+                           ("matrix", "one dimension"), ("quad", "of 16"),
                            ("many", "none of its columns")):
             why = info(mount.path(name))["arrow"]
             assert isinstance(why, str) and word in why, f"{name}: {why}"

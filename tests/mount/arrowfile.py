@@ -10,7 +10,7 @@ import numpy as np
 MAGIC = b"ARROW1"
 TYPES = {2: "int", 3: "float", 5: "utf8", 6: "bool", 8: "date",
          10: "timestamp", 15: "binary", 16: "list", 18: "duration",
-         20: "large_utf8"}
+         20: "large_utf8", 24: "utf8_view"}
 UNITS = ("s", "ms", "us", "ns")
 
 
@@ -149,6 +149,7 @@ class Batch:
         self.n_rows = header.number(0, "q")
         self.nodes = iter(header.structs(1, "qq"))
         self.buffers = iter(header.structs(2, "qq"))
+        self.more = iter(header.structs(4, "q"))
         # Maps want buffers at multiples of 64, of the file too.
         self.start = at + meta_len
         assert self.start % 64 == 0, "a body is not aligned"
@@ -186,6 +187,8 @@ class Batch:
             got = np.zeros(0, bool) if got is None else got
         elif field.kind in ("large_utf8", "utf8"):
             got = self.texts(field, n, there)
+        elif field.kind == "utf8_view":
+            got = self.views(n, there)
         else:
             got = np.frombuffer(self.buffer(), field.dtype)
         assert len(got) == n, f"{len(got)} values of {n}"
@@ -203,9 +206,27 @@ class Batch:
                 data[offsets[i]:offsets[i + 1]].decode("utf-8")
                 for i in range(n)]
 
+    def views(self, n, there):
+        views, got = self.buffer(), []
+        assert len(views) == 16 * n
+        parts = [self.buffer() for _ in range(next(self.more)[0])]
+        for i in range(n):
+            view = views[16 * i:16 * i + 16]
+            length, part, off = struct.unpack("<i4xii", view)
+            text = view[4:4 + length]
+            if length <= 12:
+                assert not any(view[4 + length:]), "a view is not padded"
+            else:
+                text = parts[part][off:off + length]
+                assert len(text) == length and text[:4] == view[4:8]
+            got.append(None if there is not None and not there[i] else
+                       text.decode("utf-8"))
+        return got
+
     def whole(self):
         assert next(self.nodes, None) is None and \
-            next(self.buffers, None) is None, "more nodes than fields"
+            next(self.buffers, None) is None and \
+            next(self.more, None) is None, "more nodes than fields"
 
 
 class File:

@@ -134,7 +134,7 @@ static enum bfs_err count_nulls(struct bfs_file *file, unsigned key,
 		size_t k = i % table->n_columns;
 		enum bfs_err err = BFS_ERR_LIMIT;
 
-		if (!table->columns[k].has_nulls)
+		if (table->columns[k].nulls.rule == BFS_ARROW_ALL)
 			continue;
 		spent += run->n * table->columns[k].step;
 		if (spent <= COUNTED)
@@ -161,13 +161,13 @@ static bool has_counts(const struct bfs_arrow_table *table, uint64_t off,
 	size_t i;
 
 	for (size_t k = 0; k < table->n_columns; k++)
-		nulls |= table->columns[k].has_nulls;
+		nulls |= table->columns[k].nulls.rule != BFS_ARROW_ALL;
 	off = bfs_max(off, table->head_len);
 	end = bfs_min(end, table->tail_off);
 	if (!nulls || off >= end)
 		return false;
 	i = bfs_arrow_batch_at(table, off, &in_batch);
-	return in_batch < table->meta_len ||
+	return in_batch < table->runs[i].meta_len ||
 	       (i + 1 < table->n_runs && table->runs[i + 1].off < end);
 }
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "view/arrow/layout.h"
 #include "view/arrow/message.h"
+#include "view/arrow/text.h"
 
 #include <string.h>
 
@@ -84,36 +85,212 @@ static enum bfs_err gather(const struct job *job, uint64_t off, uint8_t *buf,
 	return BFS_OK;
 }
 
+/* ---- which values are there ------------------------------------------ */
+
+/* Of values that are too long to be gathered at once. */
+static enum bfs_err look_at_long(const struct job *job, uint64_t off,
+				 uint64_t len, bool *ret_there,
+				 struct bfs_diag *diag)
+{
+	const struct bfs_arrow_column *column = job->column;
+	size_t most = PIECE / column->type.src * column->type.src;
+
+	*ret_there = false;
+	while (len && !*ret_there) {
+		size_t n = (size_t)bfs_min(len, most);
+
+		BFS_TRY(gather(job, off, job->scratch, n, diag));
+		*ret_there = bfs_arrow_is_there(&column->nulls, &column->type,
+						job->scratch,
+						n / column->type.src);
+		off += n;
+		len -= n;
+	}
+	return BFS_OK;
+}
+
+static void set_bit(uint8_t *buf, size_t i, bool value)
+{
+	buf[i / 8] |= (uint8_t)(value << i % 8);
+}
+
+/* n bits from `first` on, into bytes of zeros. */
+static enum bfs_err look(const struct job *job, uint64_t first, size_t n,
+			 uint8_t *buf, struct bfs_diag *diag)
+{
+	const struct bfs_arrow_column *column = job->column;
+	uint64_t each = column->nulls.by_row ? column->per_row : 1;
+	uint64_t len = each * column->type.src;
+	bool there;
+
+	for (size_t i = 0; i < n && len > PIECE; i++) {
+		BFS_TRY(look_at_long(job, (first + i) * len, len, &there,
+				     diag));
+		set_bit(buf, i, there);
+	}
+	for (size_t i = 0; i < n && len <= PIECE;) {
+		size_t some = (size_t)bfs_min(n - i, PIECE / len);
+
+		BFS_TRY(gather(job, (first + i) * len, job->scratch,
+			       some * (size_t)len, diag));
+		for (size_t k = 0; k < some; k++, i++)
+			set_bit(buf, i, bfs_arrow_is_there(
+				&column->nulls, &column->type,
+				job->scratch + k * len, each));
+	}
+	return BFS_OK;
+}
+
+/* ---- texts with offsets ---------------------------------------------- */
+
+/* Offsets [first, first + n) of the run, as stored, into scratch. Hostile ones
+ * are errors: programs trust them. */
+static enum bfs_err get_offsets(const struct job *job, uint64_t first,
+				size_t n, struct bfs_diag *diag)
+{
+	const struct bfs_arrow_span *span =
+		&job->run->texts[job->column->text];
+	uint64_t last = span->start, v;
+	uint8_t before[8];
+
+	if (first) {
+		BFS_TRY(gather(job, 8 * (first - 1), before, 8, diag));
+		last = bfs_arrow_load(&job->column->type, before);
+	}
+	BFS_TRY(gather(job, 8 * first, job->scratch, 8 * n, diag));
+	for (size_t i = 0; i < n; i++) {
+		v = bfs_arrow_load(&job->column->type, job->scratch + 8 * i);
+		if (v < last || v < span->start || v > span->end)
+			return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+					"offsets of texts are not in order");
+		last = v;
+	}
+	return BFS_OK;
+}
+
+static enum bfs_err fill_offsets(const struct job *job, uint64_t off,
+				 uint8_t *buf, size_t len,
+				 struct bfs_diag *diag)
+{
+	uint64_t start = job->run->texts[job->column->text].start;
+
+	while (len) {
+		size_t lead = (size_t)(off % 8);
+		size_t n = (size_t)bfs_min((lead + len + 7) / 8, PIECE / 8);
+		size_t done = (size_t)bfs_min(len, 8 * n - lead);
+
+		BFS_TRY(get_offsets(job, off / 8, n, diag));
+		for (size_t i = 0; i < n; i++)
+			bfs_arrow_store(job->made + 8 * i, bfs_arrow_load(
+				&job->column->type, job->scratch + 8 * i) -
+				start, 8);
+		memcpy(buf, job->made + lead, done);
+		off += done;
+		buf += done;
+		len -= done;
+	}
+	return BFS_OK;
+}
+
+/* Whether a text is the one that stands for none. */
+static enum bfs_err is_none(const struct job *job, uint64_t start, uint64_t end,
+			    bool *ret_none, struct bfs_diag *diag)
+{
+	const struct bfs_arrow_nulls *nulls = &job->column->nulls;
+
+	*ret_none = false;
+	if (end - start != nulls->same_len || nulls->same_len > PIECE)
+		return BFS_OK;
+	BFS_TRY(job->reader->read(job->reader->arg, job->column->text_store,
+				  start, job->records, nulls->same_len, diag));
+	*ret_none = !nulls->same_len ||
+		    !memcmp(job->records, nulls->same, nulls->same_len);
+	return BFS_OK;
+}
+
+/* As look. */
+static enum bfs_err look_at_texts(const struct job *job, uint64_t first,
+				  size_t n, uint8_t *buf, struct bfs_diag *diag)
+{
+	for (size_t i = 0; i < n;) {
+		size_t some = (size_t)bfs_min(n - i, PIECE / 8 - 1);
+
+		BFS_TRY(get_offsets(job, first + i, some + 1, diag));
+		for (size_t k = 0; k < some; k++, i++) {
+			const uint8_t *p = job->scratch + 8 * k;
+			bool none;
+
+			BFS_TRY(is_none(job, bfs_arrow_load(
+						&job->column->type, p),
+					bfs_arrow_load(&job->column->type,
+						       p + 8),
+					&none, diag));
+			set_bit(buf, i, !none);
+		}
+	}
+	return BFS_OK;
+}
+
+/* ---- texts of fixed length ------------------------------------------- */
+
+/* Of text number i, as stored at `from`: its slot, or its view. */
+static enum bfs_err make_text(const struct job *job, bool slots, uint64_t i,
+			      const uint8_t *from, struct bfs_diag *diag)
+{
+	const struct bfs_arrow_type *type = &job->column->type;
+	uint8_t *text = slots ? job->made : job->records;
+	uint32_t len;
+
+	memset(text, 0, type->src);
+	BFS_TRY(bfs_arrow_utf8(type, from, text, &len, diag));
+	if (!slots)
+		bfs_arrow_view(type, text, len, i, job->made);
+	else if (len <= BFS_ARROW_INLINE)
+		memset(text, 0, len);
+	return BFS_OK;
+}
+
+static enum bfs_err fill_texts(const struct job *job, bool slots, uint64_t off,
+			       uint8_t *buf, size_t len, struct bfs_diag *diag)
+{
+	size_t src = job->column->type.src, width = slots ? src : 16;
+
+	while (len) {
+		uint64_t first = off / width;
+		size_t lead = (size_t)(off % width);
+		size_t n = (size_t)bfs_min((lead + len + width - 1) / width,
+					   PIECE / src);
+
+		BFS_TRY(gather(job, first * src, job->scratch, n * src, diag));
+		for (size_t i = 0; i < n; i++) {
+			size_t done = (size_t)bfs_min(len, width - lead);
+
+			BFS_TRY(make_text(job, slots, first + i,
+					  job->scratch + i * src, diag));
+			memcpy(buf, job->made + lead, done);
+			off += done;
+			buf += done;
+			len -= done;
+			lead = 0;
+		}
+	}
+	return BFS_OK;
+}
+
 /* ---- buffers --------------------------------------------------------- */
 
-/* All values of a column in the run. */
-static uint64_t count_values(const struct job *job)
-{
-	return job->run->n * job->column->per_row;
-}
-
-/* Whether values as they are stored stand for one that is there. */
-static bool is_there(const struct bfs_arrow_type *type, const uint8_t *p)
-{
-	return (type->swap == 1 ? bfs_le64(p) : bfs_be64(p)) !=
-	       (uint64_t)INT64_MIN;
-}
-
-/* Bytes [off, off + len) of the bits, of at most PIECE stored bytes. */
+/* Bytes [off, off + len) of bits. */
 static enum bfs_err fill_bits(const struct job *job, uint64_t off, uint8_t *buf,
 			      size_t len, struct bfs_diag *diag)
 {
-	const struct bfs_arrow_type *type = &job->column->type;
 	size_t n = (size_t)bfs_min(8 * (uint64_t)len,
-				   count_values(job) - 8 * off);
+				   bfs_arrow_n_bits(job->column, job->run) -
+				   8 * off);
 
-	BFS_TRY(gather(job, 8 * off * type->src, job->scratch, n * type->src,
-		       diag));
 	memset(buf, 0, len);
-	for (size_t i = 0; i < n; i++)
-		buf[i / 8] |= (uint8_t)(is_there(type, job->scratch +
-						 i * type->src) << i % 8);
-	return BFS_OK;
+	if (job->column->type.way == BFS_ARROW_OFFSETS)
+		return look_at_texts(job, 8 * off, n, buf, diag);
+	return look(job, 8 * off, n, buf, diag);
 }
 
 /* The same of the values, where these are bits. */
@@ -121,12 +298,12 @@ static enum bfs_err fill_packed(const struct job *job, uint64_t off,
 				uint8_t *buf, size_t len,
 				struct bfs_diag *diag)
 {
-	const struct bfs_arrow_type *type = &job->column->type;
-	size_t n = (size_t)bfs_min(8 * (uint64_t)len,
-				   count_values(job) - 8 * off);
+	uint64_t all = job->run->n * job->column->per_row;
+	size_t n = (size_t)bfs_min(8 * (uint64_t)len, all - 8 * off);
 
 	BFS_TRY(gather(job, 8 * off, job->scratch, n, diag));
-	return bfs_arrow_type_make(type, job->scratch, n, buf, diag);
+	return bfs_arrow_type_make(&job->column->type, job->scratch, n, buf,
+				   diag);
 }
 
 /* Of values of some bytes, of which those at the ends may be cut. */
@@ -151,28 +328,42 @@ static bool is_copied(const struct bfs_arrow_column *column)
 	return column->type.way == BFS_ARROW_COPY && column->type.swap == 1;
 }
 
-/* A buffer in pieces. */
-static enum bfs_err fill_buffer(const struct job *job, bool is_bits,
-				uint64_t off, uint8_t *buf, size_t len,
-				struct bfs_diag *diag)
+/* Values in pieces. */
+static enum bfs_err fill_data(const struct job *job, uint64_t off, uint8_t *buf,
+			      size_t len, struct bfs_diag *diag)
 {
 	const struct bfs_arrow_type *type = &job->column->type;
-	size_t most;
+	size_t most = type->width ? PIECE / 4 : PIECE / 8;
 
-	if (!is_bits && is_copied(job->column))
+	if (is_copied(job->column))
 		return gather(job, off, buf, len, diag);
-	most = is_bits || !type->width ? PIECE / (8 * type->src) : PIECE / 4;
+	if (type->way == BFS_ARROW_OFFSETS)
+		return fill_offsets(job, off, buf, len, diag);
+	if (type->way == BFS_ARROW_VIEWS)
+		return fill_texts(job, false, off, buf, len, diag);
 	while (len) {
 		size_t n = (size_t)bfs_min(len, most);
 
-		BFS_TRY(is_bits ? fill_bits(job, off, buf, n, diag) :
-			!type->width ? fill_packed(job, off, buf, n, diag) :
-				       fill_values(job, off, buf, n, diag));
+		BFS_TRY(type->width ? fill_values(job, off, buf, n, diag) :
+				      fill_packed(job, off, buf, n, diag));
 		off += n;
 		buf += n;
 		len -= n;
 	}
 	return BFS_OK;
+}
+
+/* The bytes of texts. */
+static enum bfs_err fill_more(const struct job *job, uint64_t off, uint8_t *buf,
+			      size_t len, struct bfs_diag *diag)
+{
+	const struct bfs_arrow_column *column = job->column;
+
+	if (column->type.way == BFS_ARROW_VIEWS)
+		return fill_texts(job, true, off, buf, len, diag);
+	off += job->run->texts[column->text].start;
+	return job->reader->read(job->reader->arg, column->text_store, off, buf,
+				 len, diag);
 }
 
 /* ---- bodies ---------------------------------------------------------- */
@@ -185,9 +376,12 @@ struct range {
 	uint64_t at;
 };
 
+typedef enum bfs_err fill_fn(const struct job *job, uint64_t off, uint8_t *buf,
+			     size_t len, struct bfs_diag *diag);
+
 /* The next buffer of the body: as much of it as is in the range. */
 static enum bfs_err pass(const struct job *job, struct range *range,
-			 bool is_bits, uint64_t buffer_len,
+			 fill_fn *fill, uint64_t buffer_len,
 			 struct bfs_diag *diag)
 {
 	uint64_t start = bfs_max(range->at, range->off);
@@ -198,9 +392,8 @@ static enum bfs_err pass(const struct job *job, struct range *range,
 	range->at += bfs_arrow_pad(buffer_len);
 	if (start >= end)
 		return BFS_OK;
-	return fill_buffer(job, is_bits, start - at,
-			   range->buf + (start - range->off),
-			   (size_t)(end - start), diag);
+	return fill(job, start - at, range->buf + (start - range->off),
+		    (size_t)(end - start), diag);
 }
 
 static enum bfs_err fill_body(const struct bfs_arrow_table *table,
@@ -210,12 +403,13 @@ static enum bfs_err fill_body(const struct bfs_arrow_table *table,
 	/* Padding is zeros. */
 	memset(range->buf, 0, range->len);
 	for (size_t i = 0; i < table->n_columns; i++) {
-		struct bfs_arrow_lens buffers;
+		struct bfs_arrow_lens lens;
 
 		job->column = &table->columns[i];
-		buffers = bfs_arrow_lens(job->column, job->run->n);
-		BFS_TRY(pass(job, range, true, buffers.bits, diag));
-		BFS_TRY(pass(job, range, false, buffers.data, diag));
+		lens = bfs_arrow_lens(job->column, job->run);
+		BFS_TRY(pass(job, range, fill_bits, lens.bits, diag));
+		BFS_TRY(pass(job, range, fill_data, lens.data, diag));
+		BFS_TRY(pass(job, range, fill_more, lens.more, diag));
 		if (range->at >= range->off + range->len)
 			break;
 	}
@@ -260,14 +454,14 @@ static enum bfs_err fill_some(const struct bfs_arrow_table *table,
 	}
 	i = bfs_arrow_batch_at(table, off, &in_batch);
 	job->run = &table->runs[i];
-	if (in_batch < table->meta_len) {
-		*ret_len = (size_t)bfs_min(len, table->meta_len - in_batch);
+	if (in_batch < job->run->meta_len) {
+		*ret_len = (size_t)bfs_min(len, job->run->meta_len - in_batch);
 		return fill_meta(table, i, n_nulls, in_batch, buf, *ret_len,
 				 diag);
 	}
-	range.off = in_batch - table->meta_len;
+	range.off = in_batch - job->run->meta_len;
 	range.len = *ret_len =
-		(size_t)bfs_min(len, bfs_arrow_body_len(table, job->run->n) -
+		(size_t)bfs_min(len, bfs_arrow_body_len(table, job->run) -
 				     range.off);
 	return fill_body(table, job, &range, diag);
 }
@@ -320,24 +514,23 @@ bool bfs_arrow_is_stored(const struct bfs_arrow_table *table, uint64_t off,
 	if (off < table->head_len || off >= table->tail_off)
 		return false;
 	run = &table->runs[bfs_arrow_batch_at(table, off, &in_body)];
-	if (in_body < table->meta_len)
+	if (in_body < run->meta_len)
 		return false;
-	in_body -= table->meta_len;
+	in_body -= run->meta_len;
 	for (size_t i = 0; i < table->n_columns && at <= in_body; i++) {
 		const struct bfs_arrow_column *column = &table->columns[i];
-		struct bfs_arrow_lens buffers =
-			bfs_arrow_lens(column, run->n);
+		struct bfs_arrow_lens lens = bfs_arrow_lens(column, run);
 
-		at += bfs_arrow_pad(buffers.bits);
-		if (in_body >= at && in_body - at < buffers.data) {
+		at += bfs_arrow_pad(lens.bits);
+		if (in_body >= at && in_body - at < lens.data) {
 			*ret_store = column->store;
 			*ret_at = column->off + run->first * column->step +
 				  (in_body - at);
-			*ret_len = buffers.data - (in_body - at);
+			*ret_len = lens.data - (in_body - at);
 			return is_copied(column) &&
 			       column->step == column->row_len;
 		}
-		at += bfs_arrow_pad(buffers.data);
+		at += bfs_arrow_pad(lens.data) + bfs_arrow_pad(lens.more);
 	}
 	return false;
 }
@@ -351,22 +544,22 @@ enum bfs_err bfs_arrow_count_nulls(const struct bfs_arrow_table *table,
 {
 	uint64_t len, off = 0, n_there = 0;
 	enum bfs_err err = BFS_OK;
+	uint8_t bits[512];
 	struct job job;
 
 	BFS_TRY(begin_job(reader, &job, diag));
 	job.column = &table->columns[i];
 	job.run = run;
-	len = bfs_arrow_lens(job.column, run->n).bits;
+	len = bfs_arrow_lens(job.column, run).bits;
 	while (off < len && err == BFS_OK) {
-		size_t n = (size_t)bfs_min(len - off,
-					   PIECE / (8 * job.column->type.src));
+		size_t n = (size_t)bfs_min(len - off, sizeof(bits));
 
-		err = fill_bits(&job, off, job.made, n, diag);
+		err = fill_bits(&job, off, bits, n, diag);
 		for (size_t k = 0; k < n && err == BFS_OK; k++)
-			n_there += (unsigned)__builtin_popcount(job.made[k]);
+			n_there += (unsigned)__builtin_popcount(bits[k]);
 		off += n;
 	}
-	*ret_n = (int64_t)(count_values(&job) - n_there);
+	*ret_n = (int64_t)(bfs_arrow_n_bits(job.column, run) - n_there);
 	bfs_free(job.scratch);
 	return err;
 }

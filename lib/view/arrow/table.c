@@ -6,15 +6,28 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "view/arrow/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static void free_column(struct bfs_arrow_column *column)
+{
+	bfs_free(column->name);
+	bfs_free(column->zone);
+	bfs_free(column->nulls.same);
+}
+
 void bfs_arrow_release(struct bfs_arrow_table *table)
 {
 	for (size_t i = 0; i < table->n_columns; i++)
-		bfs_free(table->columns[i].name);
+		free_column(&table->columns[i]);
 	bfs_free(table->columns);
+	for (size_t i = 0; i < table->n_runs; i++)
+		bfs_free(table->runs[i].texts);
+	for (size_t i = 0; i < table->n_words; i++)
+		bfs_free(table->words[i].bytes);
+	bfs_free(table->words);
 	bfs_free(table->runs);
 	bfs_free(table->head);
 	bfs_free(table->tail);
@@ -77,8 +90,10 @@ enum bfs_err bfs_arrow_add(struct bfs_arrow_table *table, const char *name,
 {
 	struct bfs_arrow_column column = { .type = *type, .per_row = 1,
 					   .row_len = type->src,
-					   .has_nulls = type->has_nat };
+					   .dictionary = -1 };
 
+	if (type->has_nat)
+		column.nulls.rule = BFS_ARROW_NAT;
 	BFS_TRY(make_room(table, diag));
 	column.name = copy_name(table, name, name_len, &column.name_len);
 	if (!column.name)
@@ -91,7 +106,7 @@ enum bfs_err bfs_arrow_add(struct bfs_arrow_table *table, const char *name,
 
 void bfs_arrow_drop(struct bfs_arrow_table *table)
 {
-	bfs_free(table->columns[--table->n_columns].name);
+	free_column(&table->columns[--table->n_columns]);
 }
 
 enum bfs_err bfs_arrow_nest(struct bfs_arrow_column *column, uint64_t n,
@@ -131,19 +146,44 @@ enum bfs_err bfs_arrow_add_run(struct bfs_arrow_table *table, uint64_t first,
 					"no memory for runs of rows");
 		table->runs = runs;
 	}
-	table->runs[table->n_runs++] = (struct bfs_arrow_run){ first, n, 0 };
+	table->runs[table->n_runs++] = 
+		(struct bfs_arrow_run){ .first = first, .n = n };
 	return BFS_OK;
 }
 
 /* ---- places ---------------------------------------------------------- */
 
-struct bfs_arrow_lens bfs_arrow_lens(const struct bfs_arrow_column *column,
-				     uint64_t n_rows)
+uint64_t bfs_arrow_n_bits(const struct bfs_arrow_column *column,
+			  const struct bfs_arrow_run *run)
 {
-	uint64_t n = n_rows * column->per_row, bits = n / 8 + (n % 8 != 0);
+	return column->nulls.by_row ? run->n : run->n * column->per_row;
+}
 
-	return (struct bfs_arrow_lens){
-		.bits = column->has_nulls ? bits : 0,
-		.data = column->type.width ? n * column->type.width : bits,
+static uint64_t packed(uint64_t n)
+{
+	return n / 8 + (n % 8 != 0);
+}
+
+struct bfs_arrow_lens bfs_arrow_lens(const struct bfs_arrow_column *column,
+				     const struct bfs_arrow_run *run)
+{
+	const struct bfs_arrow_type *type = &column->type;
+	uint64_t n = run->n * column->per_row;
+	struct bfs_arrow_lens lens = {
+		.data = type->width ? n * type->width : packed(n),
 	};
+	uint32_t slot_len = bfs_arrow_slot_len(type);
+
+	if (column->nulls.rule != BFS_ARROW_ALL)
+		lens.bits = packed(bfs_arrow_n_bits(column, run));
+	if (slot_len) {
+		lens.more = n * slot_len;
+		lens.more_each = bfs_arrow_slots(slot_len) * slot_len;
+	} else if (type->way == BFS_ARROW_OFFSETS) {
+		lens.data += 8;
+		lens.more = run->texts[column->text].end -
+			    run->texts[column->text].start;
+		lens.more_each = INT64_MAX;
+	}
+	return lens;
 }

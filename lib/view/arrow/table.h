@@ -11,7 +11,7 @@
 #define BFS_VIEW_ARROW_TABLE_H
 
 #include "array/array.h"
-#include "view/arrow/type.h"
+#include "view/arrow/nulls.h"
 
 #define BFS_ARROW_ALIGN 64
 /* Fixed-size lists around a column's values: dimensions behind the first, those
@@ -32,14 +32,29 @@ struct bfs_arrow_column {
 	struct bfs_arrow_type type;
 	unsigned n_lists;
 	uint32_t lists[BFS_ARROW_LISTS];	/* the outermost first */
-	bool has_nulls;			/* a bit for each value tells whether it
-					 * is there */
+	struct bfs_arrow_nulls nulls;	/* any but ALL: a bit for each value
+					 * tells whether it is there */
+	char *zone;		/* of timestamps; owned, or NULL */
+	/* Of texts with offsets: which store has their bytes, and which of a
+	 * run's spans it is. */
+	size_t text_store, text;
+	int64_t dictionary;		/* its number; -1: none */
 };
 
 /* Rows first ... first + n - 1. */
 struct bfs_arrow_run {
 	uint64_t first, n;
 	uint64_t off;			/* of its message in the file */
+	size_t meta_len;		/* of this, before its body */
+	struct bfs_arrow_span {
+		uint64_t start, end;
+	} *texts;			/* owned: n_texts of the table */
+};
+
+/* A dictionary: its message with its body, of LargeUtf8. */
+struct bfs_arrow_words {
+	uint8_t *bytes;			/* owned */
+	size_t len, meta_len;
 };
 
 /* What the columns' values are read from. */
@@ -55,10 +70,13 @@ struct bfs_arrow_table {
 	size_t n_columns, cap;
 	struct bfs_arrow_run *runs;		/* owned */
 	size_t n_runs;
+	size_t n_texts;			/* columns of texts with offsets */
+	struct bfs_arrow_words *words;	/* owned: dictionaries by number */
+	size_t n_words;
 	/* Of the file: what comes before the first batch and behind the last
-	 * one (owned), and how long a batch's metadata are. */
+	 * one; owned. */
 	uint8_t *head, *tail;
-	size_t head_len, tail_len, meta_len;
+	size_t head_len, tail_len;
 	uint64_t tail_off, len;
 };
 
@@ -82,15 +100,21 @@ enum bfs_err bfs_arrow_add_run(struct bfs_arrow_table *table, uint64_t first,
 			       uint64_t n,
 			       struct bfs_diag *diag) BFS_MUST_CHECK;
 
-/* The buffers of a column in a batch of n rows: bytes of those that are not
- * empty, without their padding. */
+/* The buffers of a column in a batch, without their padding; of bits 0 where
+ * all values are there. */
 struct bfs_arrow_lens {
 	uint64_t bits;			/* which values are there */
 	uint64_t data;
+	uint64_t more;			/* bytes of texts */
+	uint64_t more_each;		/* of one buffer of these, but the last;
+					 * 0: there are none */
 };
 
 struct bfs_arrow_lens bfs_arrow_lens(const struct bfs_arrow_column *column,
-				     uint64_t n_rows);
+				     const struct bfs_arrow_run *run);
+/* Of how many values it tells whether they are there. */
+uint64_t bfs_arrow_n_bits(const struct bfs_arrow_column *column,
+			  const struct bfs_arrow_run *run);
 static inline uint64_t bfs_arrow_pad(uint64_t len)
 {
 	return (len + BFS_ARROW_ALIGN - 1) / BFS_ARROW_ALIGN * BFS_ARROW_ALIGN;

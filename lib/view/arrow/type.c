@@ -142,14 +142,22 @@ enum bfs_err bfs_arrow_type_get(const struct bfs_dtype *dtype,
 		type.id = BFS_ARROW_FIXED_BINARY;
 		break;
 	case 'U':
-		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
-				"texts of UTF-32 are not as Arrow has texts");
+		if (type.src % 4)
+			return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+					"its texts are no UTF-32");
+		if (type.src > BFS_ARROW_TEXT_MAX)
+			return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+					"its texts are too long");
+		type.id = BFS_ARROW_UTF8_VIEW;
+		type.way = BFS_ARROW_VIEWS;
+		type.width = 16;
+		break;
 	default:
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
 				"Arrow has no such items");
 	}
 	if (dtype->order == '>' && !strchr("SVb", dtype->kind))
-		type.swap = type.src;
+		type.swap = dtype->kind == 'U' ? 4 : type.src;
 	*ret_type = type;
 	return BFS_OK;
 }
@@ -177,12 +185,17 @@ static void make_bits(const uint8_t *from, size_t n, uint8_t *to)
 		to[i / 8] |= (uint8_t)((from[i] != 0) << i % 8);
 }
 
-static int64_t load(const struct bfs_arrow_type *type, const uint8_t *p)
+uint64_t bfs_arrow_load(const struct bfs_arrow_type *type, const uint8_t *from)
 {
-	return (int64_t)(type->swap == 1 ? bfs_le64(p) : bfs_be64(p));
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < type->src; i++)
+		v |= (uint64_t)from[type->swap == 1 ? i : type->src - 1 - i]
+		     << 8 * i;
+	return v;
 }
 
-static void store(uint8_t *to, uint64_t v, size_t n)
+void bfs_arrow_store(uint8_t *to, uint64_t v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] = (uint8_t)(v >> 8 * i);
@@ -224,6 +237,24 @@ static bool convert(const struct bfs_arrow_type *type, int64_t v,
 	return type->width == 8 || (v >= INT32_MIN && v <= INT32_MAX);
 }
 
+/* Codes below 0 stand for none: any word will do. */
+static enum bfs_err make_codes(const struct bfs_arrow_type *type,
+			       const uint8_t *from, size_t n, uint8_t *to,
+			       struct bfs_diag *diag)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v = bfs_arrow_load(type, from + 4 * i);
+
+		if (v > INT32_MAX)
+			v = 0;
+		else if (v >= type->n_words)
+			return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
+					"a code beyond its dictionary");
+		bfs_arrow_store(to + 4 * i, v, 4);
+	}
+	return BFS_OK;
+}
+
 enum bfs_err bfs_arrow_type_make(const struct bfs_arrow_type *type,
 				 const uint8_t *from, size_t n, uint8_t *to,
 				 struct bfs_diag *diag)
@@ -236,13 +267,16 @@ enum bfs_err bfs_arrow_type_make(const struct bfs_arrow_type *type,
 		make_bits(from, n, to);
 		return BFS_OK;
 	}
+	if (type->way == BFS_ARROW_CODES)
+		return make_codes(type, from, n, to, diag);
 	for (size_t i = 0; i < n; i++) {
 		int64_t v;
 
-		if (!convert(type, load(type, from + 8 * i), &v))
+		if (!convert(type, (int64_t)bfs_arrow_load(type, from + 8 * i),
+			     &v))
 			return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
 					"a time that Arrow's type cannot hold");
-		store(to + type->width * i, (uint64_t)v, type->width);
+		bfs_arrow_store(to + type->width * i, (uint64_t)v, type->width);
 	}
 	return BFS_OK;
 }
