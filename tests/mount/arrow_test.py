@@ -15,6 +15,7 @@ import arrays
 import arrowfile
 import harness
 import programs
+import tables
 from harness import Mount, equal, fails_with, read
 
 VIEWS = "--views=info,data,npy,arrow"
@@ -203,6 +204,17 @@ def damage_is_an_error_where_it_lies(work):
                        size - 100000)
 
 
+def tables_are_what_their_writer_read_back(work):
+    with Mount(work, harness.DATA, VIEWS) as mount:
+        for name, truth in tables.truths().items():
+            told = info(mount.path(name))["arrow"]
+            equal(told, True, "left out of " + name)
+            path = mount.path(name + "/table.arrow")
+            data = read(path)
+            equal(os.stat(path).st_size, len(data), path)
+            tables.check_table(arrowfile.File(data), truth, {}, name)
+
+
 if __name__ == "__main__":
     harness.main([
         fields_are_columns,
@@ -211,4 +223,5 @@ if __name__ == "__main__":
         ranges_are_the_same_bytes,
         only_blocks_that_are_touched_are_decoded,
         damage_is_an_error_where_it_lies,
+        tables_are_what_their_writer_read_back,
     ])

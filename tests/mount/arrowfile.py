@@ -286,6 +286,11 @@ class File:
             np.ones(len(c[name].values), bool) if c[name].there is None
             else c[name].there for _, c in self.batches])
 
+    def rows_there(self, name):
+        """Which rows of lists are there; None where no bit tells."""
+        got = [c[name].outer for _, c in self.batches]
+        return None if not got or got[0] is None else np.concatenate(got)
+
     def texts(self, name):
         """Texts, those of a dictionary too; None where there is none."""
         field, got = self.field(name), []

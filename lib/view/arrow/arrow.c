@@ -2,10 +2,12 @@
 /*
  * arrow.c - data.arrow: an array of one dimension as a table in an Arrow IPC
  * file: the fields of its records as columns, or one column `data`.
+ * table.arrow: a table of a store, of all columns that Arrow has.
  */
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "text/json.h"
+#include "view/arrow/ctable.h"
 #include "view/arrow/fill.h"
 #include "view/arrow/items.h"
 #include "view/arrow/layout.h"
@@ -20,10 +22,14 @@
 
 static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
 
+enum kind { KIND_DATA, KIND_TABLE };
+
 struct arrow {
+	enum kind kind;
 	char why[BFS_ARROW_WHY];	/* why there is none; "" */
 	struct bfs_arrow_table table;
 	struct bfs_arrow_lefts lefts;
+	struct bfs_arrow_stores stores;
 	uint64_t data_len;		/* bytes that the array must have */
 };
 
@@ -35,11 +41,12 @@ static void arrow_release(void *state)
 
 	bfs_arrow_release(&arrow->table);
 	bfs_arrow_lefts_release(&arrow->lefts);
+	bfs_arrow_stores_release(&arrow->stores);
 	bfs_free(arrow);
 }
 
-static enum bfs_err lay_out(const struct bfs_file *file, struct arrow *arrow,
-			    struct bfs_diag *diag)
+static enum bfs_err lay_out_array(const struct bfs_file *file,
+				  struct arrow *arrow, struct bfs_diag *diag)
 {
 	const struct bfs_container *container = file->array->container;
 	struct bfs_arrow_table *table = &arrow->table;
@@ -50,8 +57,9 @@ static enum bfs_err lay_out(const struct bfs_file *file, struct arrow *arrow,
 	if (container->array.ndim != 1)
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
 				"only an array of one dimension is a table");
+	BFS_TRY(bfs_arrow_store_own(&arrow->stores, file->array, diag));
 	BFS_TRY(bfs_arrow_add_items(table, &arrow->lefts, &container->array,
-				    container->typesize, "data", 0,
+				    container->typesize, "data", 4, 0,
 				    &table->n_rows, diag));
 	if (!table->n_columns)
 		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0, arrow->lefts.n ?
@@ -63,7 +71,19 @@ static enum bfs_err lay_out(const struct bfs_file *file, struct arrow *arrow,
 				"the array has too many items");
 	if (table->n_rows)
 		BFS_TRY(bfs_arrow_add_run(table, 0, table->n_rows, diag));
-	return bfs_arrow_lay(table, diag);
+	return BFS_OK;
+}
+
+static enum bfs_err lay_out(struct bfs_file *file, struct arrow *arrow,
+			    struct bfs_diag *diag)
+{
+	if (arrow->kind == KIND_TABLE)
+		BFS_TRY(bfs_arrow_add_ctable(file, &arrow->table,
+					     &arrow->lefts, &arrow->stores,
+					     diag));
+	else
+		BFS_TRY(lay_out_array(file, arrow, diag));
+	return bfs_arrow_lay(&arrow->table, diag);
 }
 
 static enum bfs_err find_arrow(struct bfs_file *file, void **ret_state,
@@ -75,10 +95,13 @@ static enum bfs_err find_arrow(struct bfs_file *file, void **ret_state,
 
 	if (!arrow)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for Arrow");
+	arrow->kind = bfs_arrow_is_ctable(file) ? KIND_TABLE : KIND_DATA;
 	err = lay_out(file, arrow, &why);
 	if (bfs_err_passes(err)) {
 		arrow_release(arrow);
-		return bfs_fail(diag, err, 0, "no memory for Arrow");
+		if (diag)
+			*diag = why;
+		return err;
 	}
 	if (err != BFS_OK)
 		snprintf(arrow->why, sizeof(arrow->why), "%s", why.text);
@@ -104,23 +127,15 @@ static const struct arrow *find_entry(struct bfs_file *file)
 
 /* ---- values ---------------------------------------------------------- */
 
-static enum bfs_err read_items(void *arg, size_t store, uint64_t off, void *buf,
-			       size_t len, struct bfs_diag *diag)
-{
-	struct bfs_file *file = arg;
-
-	(void)store;
-	return bfs_array_read(file->array, &data_stream, off, buf, len, diag);
-}
-
 /* Of each column in each run: how many values are none. -1 where that is not
  * looked for, or not to be found out. */
 static enum bfs_err count_nulls(struct bfs_file *file, unsigned key,
 				char **ret_text, size_t *ret_len,
 				struct bfs_diag *diag)
 {
-	const struct bfs_arrow_reader reader = { read_items, file };
-	const struct bfs_arrow_table *table = &find_entry(file)->table;
+	const struct arrow *arrow = find_entry(file);
+	const struct bfs_arrow_reader reader = bfs_arrow_reader(&arrow->stores);
+	const struct bfs_arrow_table *table = &arrow->table;
 	size_t n = table->n_columns * table->n_runs;
 	int64_t *counts = bfs_zalloc(n, sizeof(*counts));
 	uint64_t spent = 0;
@@ -175,9 +190,13 @@ static bool has_counts(const struct bfs_arrow_table *table, uint64_t off,
 
 static size_t arrow_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
-	if (!find_entry(file))
+	const struct arrow *arrow = find_entry(file);
+
+	if (!arrow)
 		return 0;
-	ret_roots[0] = (struct bfs_root){ "data.arrow", 0 };
+	ret_roots[0] = (struct bfs_root){
+		arrow->kind == KIND_TABLE ? "table.arrow" : "data.arrow", 0
+	};
 	return 1;
 }
 
@@ -192,8 +211,9 @@ static void arrow_stat(struct bfs_file *file, const struct bfs_node *node,
 		return;
 	ret_attr->blksize = bfs_file_blksize(file);
 	ret_attr->claim = arrow->table.len;
-	if (bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK ||
-	    len != arrow->data_len)
+	if (arrow->kind == KIND_DATA &&
+	    (bfs_array_len(file->array, &data_stream, &len, NULL) != BFS_OK ||
+	     len != arrow->data_len))
 		return;
 	ret_attr->len = ret_attr->stored_len = arrow->table.len;
 }
@@ -208,6 +228,8 @@ static enum bfs_err arrow_open(struct bfs_file *file,
 	(void)node;
 	if (!arrow)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
+	if (arrow->kind == KIND_TABLE)
+		return BFS_OK;
 	BFS_TRY(bfs_payload_ready(file, diag));
 	BFS_TRY(bfs_array_len(file->array, &data_stream, &len, diag));
 	if (len != arrow->data_len)
@@ -220,8 +242,8 @@ static enum bfs_err arrow_fill(struct bfs_file *file,
 			       const struct bfs_node *node, uint64_t off,
 			       uint8_t *buf, size_t len, struct bfs_diag *diag)
 {
-	const struct bfs_arrow_reader reader = { read_items, file };
 	const struct arrow *arrow = find_entry(file);
+	struct bfs_arrow_reader reader;
 	const char *counts = NULL;
 	size_t counts_len;
 
@@ -231,6 +253,7 @@ static enum bfs_err arrow_fill(struct bfs_file *file,
 	if (has_counts(&arrow->table, off, len))
 		BFS_TRY(bfs_kept_text(file, BFS_ROW_arrow, 0, count_nulls,
 				      &counts, &counts_len, diag));
+	reader = bfs_arrow_reader(&arrow->stores);
 	return bfs_arrow_fill(&arrow->table, &reader, (const int64_t *)counts,
 			      off, buf, len, diag);
 }
@@ -249,7 +272,8 @@ static enum bfs_err arrow_part(struct bfs_file *file,
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
 	ret_part->made = true;
 	ret_part->len = len;
-	if (!bfs_arrow_is_stored(&arrow->table, off, &store, &at, &stored))
+	if (arrow->kind == KIND_TABLE ||
+	    !bfs_arrow_is_stored(&arrow->table, off, &store, &at, &stored))
 		return BFS_OK;
 	ret_part->made = false;
 	bfs_payload_part(NULL, 0, at, bfs_min(len, stored), ret_part);
@@ -260,10 +284,8 @@ static void arrow_note(struct bfs_file *file, struct bfs_json *json)
 {
 	const struct arrow *arrow;
 
-	if (!bfs_payload_is_array(file))
-		return;
 	arrow = get_arrow(file);
-	if (!arrow)
+	if (!arrow || (arrow->kind == KIND_DATA && !bfs_payload_is_array(file)))
 		return;
 	bfs_json_key(json, "arrow");
 	if (arrow->why[0])
@@ -275,6 +297,7 @@ static void arrow_note(struct bfs_file *file, struct bfs_json *json)
 const struct bfs_view bfs_view_arrow = {
 	.name = "arrow",
 	.groups = " tables ",
+	.in_stores = true,
 	.n_texts = 1,
 	.roots = arrow_roots,
 	.stat = arrow_stat,

@@ -141,6 +141,23 @@ static enum bfs_err look(const struct job *job, uint64_t first, size_t n,
 	return BFS_OK;
 }
 
+/* The same where marks tell: a byte for each row. */
+static enum bfs_err look_at_marks(const struct job *job, uint64_t first,
+				  size_t n, uint8_t *buf, struct bfs_diag *diag)
+{
+	for (size_t i = 0; i < n;) {
+		size_t some = (size_t)bfs_min(n - i, PIECE);
+
+		BFS_TRY(job->reader->read(job->reader->arg,
+					  job->column->nulls.marks,
+					  job->run->first + first + i,
+					  job->scratch, some, diag));
+		for (size_t k = 0; k < some; k++, i++)
+			set_bit(buf, i, job->scratch[k]);
+	}
+	return BFS_OK;
+}
+
 /* ---- texts with offsets ---------------------------------------------- */
 
 /* Offsets [first, first + n) of the run, as stored, into scratch. Hostile ones
@@ -288,6 +305,8 @@ static enum bfs_err fill_bits(const struct job *job, uint64_t off, uint8_t *buf,
 				   8 * off);
 
 	memset(buf, 0, len);
+	if (job->column->nulls.rule == BFS_ARROW_MARKED)
+		return look_at_marks(job, 8 * off, n, buf, diag);
 	if (job->column->type.way == BFS_ARROW_OFFSETS)
 		return look_at_texts(job, 8 * off, n, buf, diag);
 	return look(job, 8 * off, n, buf, diag);

@@ -20,10 +20,9 @@ void bfs_arrow_lefts_release(struct bfs_arrow_lefts *lefts)
 	*lefts = (struct bfs_arrow_lefts){ 0 };
 }
 
-/* Notes one; an error of the moment (of why) or NOMEM is returned. */
-static enum bfs_err leave(struct bfs_arrow_lefts *lefts, const char *name,
-			  size_t name_len, const struct bfs_diag *why,
-			  struct bfs_diag *diag)
+enum bfs_err bfs_arrow_leave(struct bfs_arrow_lefts *lefts, const char *name,
+			     size_t name_len, const struct bfs_diag *why,
+			     struct bfs_diag *diag)
 {
 	struct bfs_arrow_left *left;
 
@@ -135,7 +134,7 @@ static enum bfs_err add_field(const struct items *items, const char *name,
 			*diag = why;
 		return err;
 	}
-	return leave(items->lefts, name, name_len, &why, diag);
+	return bfs_arrow_leave(items->lefts, name, name_len, &why, diag);
 }
 
 static enum bfs_err add_fields(const struct items *items, const char *prefix,
@@ -168,7 +167,8 @@ enum bfs_err bfs_arrow_add_items(struct bfs_arrow_table *table,
 				 struct bfs_arrow_lefts *lefts,
 				 const struct bfs_array_meta *meta,
 				 uint64_t typesize, const char *name,
-				 size_t store, uint64_t *ret_n_rows,
+				 size_t name_len, size_t store,
+				 uint64_t *ret_n_rows,
 				 struct bfs_diag *diag)
 {
 	uint64_t dims[BFS_MAX_DIM], row_len;
@@ -201,7 +201,7 @@ enum bfs_err bfs_arrow_add_items(struct bfs_arrow_table *table,
 		err = bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
 			       "a row of it has several records");
 	else
-		err = add_column(&items, name, strlen(name), &type, 0, diag);
+		err = add_column(&items, name, name_len, &type, 0, diag);
 	bfs_dtype_release(&type);
 	return err;
 }

@@ -24,6 +24,10 @@ struct bfs_arrow_lefts {
 };
 
 void bfs_arrow_lefts_release(struct bfs_arrow_lefts *lefts);
+/* Notes one; an error of the moment (of why) or NOMEM is returned. */
+enum bfs_err bfs_arrow_leave(struct bfs_arrow_lefts *lefts, const char *name,
+			     size_t name_len, const struct bfs_diag *why,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
 /* What info.json says of them, where the file is there: true, or an object. */
 void bfs_arrow_lefts_put(const struct bfs_arrow_lefts *lefts,
 			 struct bfs_json *json);
@@ -36,7 +40,8 @@ enum bfs_err bfs_arrow_add_items(struct bfs_arrow_table *table,
 				 struct bfs_arrow_lefts *lefts,
 				 const struct bfs_array_meta *meta,
 				 uint64_t typesize, const char *name,
-				 size_t store, uint64_t *ret_n_rows,
+				 size_t name_len, size_t store,
+				 uint64_t *ret_n_rows,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif

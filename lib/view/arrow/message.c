@@ -220,13 +220,13 @@ static void put_pair(struct bfs_flat *flat, size_t *at, uint64_t first,
 	*at += PAIR_LEN;
 }
 
-/* How many of a field's values are none: told where the bits are. */
+/* How many of a column's values are none: told where the bits are. */
 static uint64_t tell_nulls(const struct bfs_arrow_column *column,
-			   const int64_t *n_nulls, bool here)
+			   const int64_t *n_nulls, size_t i)
 {
-	if (!here || column->nulls.rule == BFS_ARROW_ALL)
+	if (column->nulls.rule == BFS_ARROW_ALL)
 		return 0;
-	return n_nulls ? (uint64_t)*n_nulls : UINT64_MAX;
+	return n_nulls ? (uint64_t)n_nulls[i] : UINT64_MAX;
 }
 
 /* Whether the field of the column's level has its bits. */
@@ -247,9 +247,8 @@ static void put_nodes(struct bfs_flat *flat, size_t vector,
 		uint64_t n = n_rows;
 
 		for (unsigned k = 0; k <= column->n_lists; k++) {
-			put_pair(flat, &at, n,
-				 tell_nulls(column, n_nulls ? n_nulls + i : NULL,
-					    has_bits(column, k)));
+			put_pair(flat, &at, n, has_bits(column, k) ?
+				 tell_nulls(column, n_nulls, i) : 0);
 			if (k < column->n_lists)
 				n *= column->lists[k];
 		}
@@ -474,7 +473,8 @@ enum bfs_err bfs_arrow_make_head(const struct bfs_arrow_table *table,
 
 	begin_message(&flat, HEADER_SCHEMA, 0, &slot);
 	bfs_flat_link(&flat, slot, put_schema(&flat, table));
-	BFS_TRY(finish(&flat, 8 + CONTINUED, BFS_ARROW_ALIGN, &head, &len, diag));
+	BFS_TRY(finish(&flat, 8 + CONTINUED, BFS_ARROW_ALIGN, &head, &len,
+		       diag));
 	memcpy(head, MAGIC, MAGIC_LEN);
 	put_prefix(head, 8, len);
 	err = append_words(table, &head, &len, diag);

@@ -21,6 +21,7 @@ static bool is_none(const struct bfs_arrow_nulls *nulls,
 {
 	switch (nulls->rule) {
 	case BFS_ARROW_ALL:
+	case BFS_ARROW_MARKED:
 		return false;
 	case BFS_ARROW_NAT:
 		return bfs_arrow_load(type, p) == (uint64_t)INT64_MIN;

@@ -13,6 +13,7 @@ enum bfs_arrow_rule {
 	BFS_ARROW_NAN,		/* a float that is no number is none */
 	BFS_ARROW_NEGATIVE,	/* a code below 0 is none */
 	BFS_ARROW_SAME,		/* a value that is this one is none */
+	BFS_ARROW_MARKED,	/* a mark in another array: 0 is none */
 };
 
 struct bfs_arrow_nulls {
@@ -21,10 +22,11 @@ struct bfs_arrow_nulls {
 	uint8_t *same;		/* owned; as it is stored, type->src bytes, of
 				 * a text with offsets same_len bytes */
 	size_t same_len;
+	size_t marks;			/* the store that has them */
 };
 
-/* Whether n values as they are stored (type->src bytes each), one after another,
- * hold one that is there. Not for texts with offsets. */
+/* Whether n values as they are stored (type->src bytes each), one after
+ * another, hold one that is there. Not for texts with offsets, nor for marks. */
 bool bfs_arrow_is_there(const struct bfs_arrow_nulls *nulls,
 			const struct bfs_arrow_type *type, const uint8_t *from,
 			uint64_t n);

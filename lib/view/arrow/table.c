@@ -146,7 +146,7 @@ enum bfs_err bfs_arrow_add_run(struct bfs_arrow_table *table, uint64_t first,
 					"no memory for runs of rows");
 		table->runs = runs;
 	}
-	table->runs[table->n_runs++] = 
+	table->runs[table->n_runs++] =
 		(struct bfs_arrow_run){ .first = first, .n = n };
 	return BFS_OK;
 }

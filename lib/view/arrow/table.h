@@ -59,9 +59,9 @@ struct bfs_arrow_words {
 
 /* What the columns' values are read from. */
 struct bfs_arrow_reader {
-	enum bfs_err (*read)(void *arg, size_t store, uint64_t off, void *buf,
-			     size_t len, struct bfs_diag *diag);
-	void *arg;
+	enum bfs_err (*read)(const void *arg, size_t store, uint64_t off,
+			     void *buf, size_t len, struct bfs_diag *diag);
+	const void *arg;
 };
 
 struct bfs_arrow_table {
