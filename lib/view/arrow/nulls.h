@@ -26,7 +26,8 @@ struct bfs_arrow_nulls {
 };
 
 /* Whether n values as they are stored (type->src bytes each), one after
- * another, hold one that is there. Not for texts with offsets, nor for marks. */
+ * another, hold one that is there. Not for texts with offsets, nor for
+ * marks. */
 bool bfs_arrow_is_there(const struct bfs_arrow_nulls *nulls,
 			const struct bfs_arrow_type *type, const uint8_t *from,
 			uint64_t n);
