@@ -307,6 +307,19 @@ static enum bfs_err read_range(struct bfs_array *a, const struct bfs_stream *s,
 	return BFS_ERR_INVALID;
 }
 
+enum bfs_err bfs_array_sample(struct bfs_array *a, const struct bfs_stream *s,
+			      uint64_t off, void *buf, size_t len,
+			      struct bfs_diag *diag)
+{
+	uint64_t end;
+
+	BFS_TRY(check_range(a, s, off, len, &end, diag));
+	if (len == 0)
+		return BFS_OK;
+	bfs_array_tell(a, s, off, len);
+	return read_range(a, s, off, buf, len, diag);
+}
+
 enum bfs_err bfs_array_read(struct bfs_array *a, const struct bfs_stream *s,
 			    uint64_t off, void *buf, size_t len,
 			    struct bfs_diag *diag)

@@ -126,6 +126,12 @@ enum bfs_err bfs_array_read(struct bfs_array *array,
 			    const struct bfs_stream *stream, uint64_t off,
 			    void *buf, size_t len,
 			    struct bfs_diag *diag) BFS_MUST_CHECK;
+/* The same for who picks out items here and there: it counts as no reader, and
+ * nothing is decoded ahead of it. */
+enum bfs_err bfs_array_sample(struct bfs_array *array,
+			      const struct bfs_stream *stream, uint64_t off,
+			      void *buf, size_t len,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #define BFS_MAX_PIECES 24
 
