@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The view arrow: data.arrow, read by arrowfile.py; and, where
-BLOSCFS_PROGRAMS says that packaging/check --programs installed them, by
-programs that know nothing of Blosc."""
+BLOSCFS_TABLES is a folder whose node_modules hold them, by apache-arrow and
+Polars. BLOSCFS_TABLE_ROWS makes the table longer that Polars maps."""
 import errno
 import json
 import os
@@ -18,6 +18,7 @@ import programs
 import tables
 from harness import Mount, equal, fails_with, read
 
+NODE = os.environ.get("BLOSCFS_TABLES")
 VIEWS = "--views=info,data,npy,arrow"
 RECORD = np.dtype([
     ("id", "<i4"), ("price", ">f8"), ("in", [("x", "|u1"), ("y", ">f2")]),
@@ -63,10 +64,14 @@ def info(folder):
     return json.loads(read(folder + "/info.json"))
 
 
-def decoded(mount):
+def counter(mount, name):
     stats = read(mount.path(".bloscfs/stats")).decode()
-    return int(re.search(r"^bloscfs_decoded_bytes\S* (\d+)$", stats,
+    return int(re.search(rf"^bloscfs_{name}\S* (\d+)$", stats,
                          re.M).group(1))
+
+
+def decoded(mount):
+    return counter(mount, "decoded_bytes")
 
 
 def column_of(made, name):
@@ -215,6 +220,179 @@ def tables_are_what_their_writer_read_back(work):
             tables.check_table(arrowfile.File(data), truth, {}, name)
 
 
+def deleted_rows_are_between_batches(work):
+    path = os.path.join(work, "t.b2z")
+    n = 5000
+    values = np.arange(n, dtype="<i8")
+    texts = [f"row {i}" * (i % 4) for i in range(n)]
+    offsets = np.cumsum([0] + [len(text) for text in texts]).astype("<i8")
+    data = np.frombuffer("".join(texts).encode(), "u1")
+    for valid in (values % 1000 < 900, values % 2 == 0, values < 0,
+                  (values > 10) & (values < 20)):
+        tables.make_store(path, [
+            ({"name": "a", "kind": "int64"}, {".b2nd": values}),
+            ({"name": "t", "kind": "utf8"}, {".b2nd": offsets,
+                                             ".utf8.b2nd": data})], valid)
+        live = np.flatnonzero(valid)
+        runs = 0 if not len(live) else 1 + int((np.diff(live) > 1).sum())
+        with Mount(work, path, VIEWS) as mount:
+            file = arrowfile.File(read(mount.path("table.arrow")))
+        if runs > 1024:
+            # Too many of them: all rows, and which of these live.
+            equal(file.names(), ["a", "t", "_valid"])
+            equal(len(file.batches), 1)
+            last = int(live[-1]) + 1
+            equal(file.values("_valid").tolist(), valid[:last].tolist())
+            live = np.arange(last)
+        else:
+            equal((file.names(), len(file.batches)), (["a", "t"], runs))
+        equal(file.values("a").tolist(), live.tolist())
+        equal(file.texts("t"), [texts[i] for i in live])
+
+
+def hostile_tables_are_refused_or_told(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    five, valid = np.arange(5, dtype="<i4"), np.ones(5, bool)
+    plain = {"name": "ok", "kind": "int32"}, {".b2nd": five}
+
+    def make(name, *columns, marks=valid, schema=None):
+        tables.make_store(f"{source}/{name}.b2z", [plain, *columns], marks,
+                          schema)
+
+    def text(offsets, length=20):
+        return ({"name": "t", "kind": "utf8"},
+                {".b2nd": np.array(offsets, "<i8"),
+                 ".utf8.b2nd": np.full(length, 65, "u1")})
+
+    make("short", ({"name": "s", "kind": "int32"}, {".b2nd": five[:3]}))
+    make("missing", ({"name": "m", "kind": "int32"}, {}))
+    make("junk", ({"name": "j", "kind": "int32"}, {".b2nd": b"junk" * 9}))
+    make("sentinel", ({"name": "n", "kind": "int32", "nullable": True,
+                       "null_value": "text"}, {".b2nd": five}))
+    make("objects", ({"name": "o", "kind": "object"}, {}))
+    make("schema", schema="{")
+    make("nameless", schema='{"columns": [{"kind": "int32"}]}')
+    make("many", schema=json.dumps({"columns": [
+        {"name": f"c{i}", "kind": "int32"} for i in range(100000)]}))
+    make("marks", marks=np.ones(5, "<i4"))
+    make("control", ({"name": "a\x01\x7f\"\u202e<b>", "kind": "int32"}, {}))
+    for name, offsets in (("back", [0, 3, 2, 5, 6, 20]),
+                          ("beyond", [0, 3, 5, 99, 6, 20]),
+                          ("below", [-9, 3, 5, 9, 16, 20])):
+        make(name, text(offsets))
+    with Mount(work, source, VIEWS) as mount:
+        for name, word in (("schema", ""), ("nameless", "without a name"),
+                           ("many", "more than 4096"),
+                           ("marks", "a byte each")):
+            why = info(mount.path(name + ".b2z"))["arrow"]
+            assert isinstance(why, str) and word in why, f"{name}: {why}"
+            assert "table.arrow" not in os.listdir(mount.path(name + ".b2z"))
+        for name in ("short", "missing", "junk", "sentinel", "objects",
+                     "control"):
+            left = info(mount.path(name + ".b2z"))["arrow"]["left_out"]
+            equal(len(left), 1, name)
+            file = arrowfile.File(read(mount.path(name +
+                                                  ".b2z/table.arrow")))
+            equal(file.values("ok").tolist(), five.tolist(), name)
+        for name in ("back", "beyond", "below"):
+            fails_with(errno.EIO, read, mount.path(name + ".b2z/table.arrow"))
+
+
+def only_the_column_that_is_read_is_read(work):
+    path = os.path.join(work, "big.b2z")
+    make_long(path, 1 << 18)
+    with Mount(work, path, VIEWS) as mount:
+        size = os.stat(mount.path("table.arrow")).st_size
+        # The marks, some twice where a first look at them is cut short; of
+        # the columns, 2 MiB each, nothing.
+        before = decoded(mount)
+        harness.below(before, 1 << 19)
+        with open(mount.path("table.arrow"), "rb", buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+            os.pread(file.fileno(), 4096, size // 2)
+        harness.below(decoded(mount) - before, 256 << 10)
+
+
+def make_long(path, n):
+    """A table of n rows: three columns of eight bytes."""
+    row = np.arange(n)
+    tables.make_store(path, [
+        ({"name": "a", "kind": "int64"}, {".b2nd": row}),
+        ({"name": "b", "kind": "int64"}, {".b2nd": row * 3}),
+        ({"name": "c", "kind": "float64"}, {".b2nd": row / 2})],
+        np.ones(n, bool))
+
+
+def need_programs():
+    if not NODE:
+        raise harness.Skip("BLOSCFS_TABLES names no folder with "
+                           "apache-arrow and nodejs-polars")
+
+
+def programs_say(*args):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          "tables.mjs")
+    said = programs.tool("node", script, NODE, *args)
+    return [json.loads(line) for line in said.splitlines()]
+
+
+# Fields whose values reach JavaScript, as numbers, texts or truth values.
+SEEN = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "bool",
+        "utf8_view", "large_utf8")
+
+
+def same_values(file, got, what):
+    name, kind, n_nulls, values = got
+    there = file.rows_there(name)
+    there = file.there(name) if there is None else there
+    equal(n_nulls, int((~there).sum()), f"nulls of {name} by {what}")
+    if str(file.field(name)) not in SEEN or values is None:
+        return False
+    wanted = file.texts(name) if "utf8" in file.field(name).kind else \
+        file.values(name).tolist()
+    wanted = [value if there[i] else None for i, value in enumerate(wanted)]
+    for seen, value in zip(values, wanted):
+        assert seen == value or abs(seen - value) <= abs(value) * 1e-9, \
+            f"{name} by {what}: {kind}: {seen!r}, wanted {value!r}"
+    equal(len(values), len(wanted), f"{name} by {what}")
+    return True
+
+
+def arrow_and_polars_read_what_the_writer_did(work):
+    need_programs()
+    path = os.path.join(work, "records")
+    harness.write(path, arrays.pack(records(203), (60,), (25,)))
+    with Mount(work, harness.DATA, VIEWS) as mount:
+        names = list(tables.truths())
+        paths = [mount.path(name + "/table.arrow") for name in names]
+        files = [arrowfile.File(read(path)) for path in paths]
+        said = programs_say(*paths)
+    with Mount(work, path, VIEWS) as mount:
+        files.append(arrowfile.File(read(mount.path("data.arrow"))))
+        said += programs_say(mount.path("data.arrow"))
+    compared = 0
+    for file, one in zip(files, said):
+        for what in ("arrow", "polars"):
+            equal([got[0] for got in one[what]], file.names(), what)
+            compared += sum(same_values(file, got, what)
+                            for got in one[what])
+    assert compared > 60, compared
+
+
+def polars_maps_a_table_and_takes_the_column_it_sums(work):
+    need_programs()
+    n = int(os.environ.get("BLOSCFS_TABLE_ROWS", 1 << 20))
+    path = os.path.join(work, "big.b2z")
+    make_long(path, n)
+    with Mount(work, path, VIEWS) as mount:
+        (total,), = programs_say("--sum", mount.path("table.arrow"), "b")
+        equal(total, 3 * (n * (n - 1) // 2), "sum")
+        taken = counter(mount, "source_bytes")
+        # The marks, the column, and what is read ahead of it.
+        harness.below(taken, 9 * n + n + (4 << 20))
+
+
 if __name__ == "__main__":
     harness.main([
         fields_are_columns,
@@ -224,4 +402,9 @@ if __name__ == "__main__":
         only_blocks_that_are_touched_are_decoded,
         damage_is_an_error_where_it_lies,
         tables_are_what_their_writer_read_back,
+        deleted_rows_are_between_batches,
+        hostile_tables_are_refused_or_told,
+        only_the_column_that_is_read_is_read,
+        arrow_and_polars_read_what_the_writer_did,
+        polars_maps_a_table_and_takes_the_column_it_sums,
     ])

@@ -8,6 +8,8 @@ import zipfile
 
 import numpy as np
 
+import arrays
+import samples
 from harness import equal
 
 
@@ -18,6 +20,37 @@ def pack_store(folder, path):
             for name in sorted(names):
                 full = os.path.join(at, name)
                 store.write(full, os.path.relpath(full, folder))
+
+
+def packed_text(text):
+    """A text in MessagePack."""
+    data = text.encode("utf-8")
+    return b"\xdb" + len(data).to_bytes(4, "big") + data
+
+
+def make_store(path, columns, valid, schema=None):
+    """A ZIP store with a table. columns: (its entry of the schema, files by
+    their endings: arrays, or frames)."""
+    schema = schema or json.dumps({"version": 1, "columns": [
+        entry for entry, _ in columns]})
+    meta = samples.with_vlmetas(samples.frame(b"", 1), [
+        (b"kind", packed_text("ctable")), (b"schema", packed_text(schema))])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as store:
+        store.writestr("_meta.b2f", meta)
+        store.writestr("_valid_rows.b2nd", pack_column(valid))
+        for entry, files in columns:
+            for ending, made in files.items():
+                store.writestr("_cols/" + entry["name"].replace(".", "/") +
+                               ending, made if isinstance(made, bytes)
+                               else pack_column(made))
+
+
+def pack_column(values):
+    """In chunks of up to a MiB, blocks of up to 64 KiB."""
+    rows = max(1, min(len(values), (1 << 20) // (values.nbytes //
+                                                 max(1, len(values)) or 1)))
+    return arrays.pack(values, (rows, *values.shape[1:]),
+                       (max(1, rows // 16), *values.shape[1:]))
 
 
 def truths():

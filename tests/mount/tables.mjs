@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What apache-arrow and Polars make of files of Arrow. Arguments: the folder
+// whose node_modules hold them, then files; or --sum, a file and a column, whose
+// sum Polars makes of what it maps. Prints JSON.
+import fs from 'fs';
+import {createRequire} from 'module';
+
+const [modules, ...files] = process.argv.slice(2);
+const require = createRequire(modules + '/package.json');
+const pl = require('nodejs-polars');
+
+function plain(value) {
+	if (value === null || value === undefined)
+		return null;
+	if (typeof value === 'bigint')
+		return Number(value);
+	if (value instanceof Date)
+		return value.getTime();
+	if (typeof value === 'object' && value[Symbol.iterator])
+		return Array.from(value, plain);
+	return value;
+}
+
+function byArrow(file) {
+	const arrow = require('apache-arrow');
+	const table = arrow.tableFromIPC(fs.readFileSync(file));
+	return table.schema.fields.map(field => {
+		const column = table.getChild(field.name);
+		return [field.name, String(field.type), column.nullCount,
+			plain(column)];
+	});
+}
+
+function byPolars(file) {
+	const table = pl.scanIPC(file).collectSync();
+	return table.columns.map(name => {
+		const column = table.getColumn(name);
+		try {
+			return [name, String(column.dtype), column.nullCount(),
+				plain(column.toArray())];
+		} catch (error) {
+			// Types that do not reach JavaScript.
+			return [name, String(error), column.nullCount(), null];
+		}
+	});
+}
+
+if (files[0] === '--sum') {
+	const sum = pl.scanIPC(files[1]).select(pl.col(files[2]).sum())
+		.collectSync();
+	console.log(JSON.stringify(plain(sum.getColumn(files[2]).toArray())));
+} else {
+	for (const file of files)
+		console.log(JSON.stringify({arrow: byArrow(file),
+					    polars: byPolars(file)}));
+}
