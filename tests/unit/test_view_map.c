@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define MAX_LEN 200000
+#define MAX_LEN 293000
 
 static struct frame_input some_input(size_t n_chunks, size_t chunksize)
 {
@@ -94,14 +94,20 @@ static void a_cell_is_painted_as_its_chunk_is(void **state)
 	text = read_map(file);
 	assert_int_equal(count(text, "<rect "), 8);
 	assert_int_equal(count(text, "\"#8c8c8c\"><title>"), 3);
-	assert_int_equal(count(text, "\"url(#s)\"><title>"), 2);
-	assert_int_equal(count(text, "\"url(#d)\"><title>3, damaged<"), 1);
-	assert_int_equal(count(text, "\"url(#u)\"><title>4: 0.96x, "
-			       "unsupported<"), 1);
-	assert_int_equal(count(text, "\"#1fa187\"><title>5: 4.00x<"), 1);
+	assert_int_equal(count(text, "\"url(#z)\"><title>1, zeros<"), 1);
+	assert_int_equal(count(text, "\"url(#i)\"><title>2, uninit"), 1);
+	assert_int_equal(count(text, "\"url(#d)\"><title>3 at 1,129, "
+			       "damaged<"), 1);
+	assert_int_equal(count(text, "\"url(#u)\"><title>4: 0.96x, 1,000 bytes "
+			       "in 1,032 at 2,161, unsupported<"), 1);
+	assert_int_equal(count(text, "\"#1fa187\"><title>5: 4.00x, 1,000 bytes "
+			       "in 250 at 3,193<"), 1);
+	assert_int_equal(count(text, "times smaller, all 4.00<"), 1);
 	assert_int_equal(count(text, "compressed: 1<"), 1);
-	assert_int_equal(count(text, "stored: 3<"), 1);
-	assert_int_equal(count(text, "special: 2<"), 1);
+	assert_int_equal(count(text, "not compressed: 3<"), 1);
+	assert_int_equal(count(text, "zeros: 1<"), 1);
+	assert_int_equal(count(text, "uninitialised: 1<"), 1);
+	assert_int_equal(count(text, "NaN"), 0);
 	assert_int_equal(count(text, "unsupported: 1<"), 1);
 	assert_int_equal(count(text, "damaged: 1<"), 1);
 	assert_int_equal(count(text, "a cell for each chunk<"), 1);
@@ -122,10 +128,12 @@ static void neighbours_share_cells_where_there_are_many(void **state)
 	text = read_map(file);
 	assert_int_equal(count(text, "<rect "), 834);
 	assert_int_equal(count(text, "a cell for 3 chunks each<"), 1);
-	assert_int_equal(count(text, "<title>0-2: 0.55x, 3 stored<"), 1);
-	assert_int_equal(count(text, "\"url(#d)\"><title>2499, 1 damaged<"),
+	assert_int_equal(count(text, "<title>0\xe2\x80\x93""2: 0.55x, "
+			       "120 bytes in 216 at 97, 3 not compressed<"), 1);
+	assert_int_equal(count(text, "\"url(#d)\"><title>2,499 at "
+			       "180,025, 1 damaged<"),
 			 1);
-	assert_int_equal(count(text, "stored: 2499<"), 1);
+	assert_int_equal(count(text, "not compressed: 2,499<"), 1);
 	assert_int_equal(count(text, "sampled"), 0);
 	free(text);
 	frames_close(file, &bytes);
@@ -141,8 +149,8 @@ static void a_map_of_samples_says_so(void **state)
 	(void)state;
 	assert_int_equal(count(text, "<rect "), 1000);
 	assert_int_equal(count(text, "a cell for 25 chunks each; sampled: "
-			       "16000 of 25000 looked at<"), 1);
-	assert_int_equal(count(text, "stored: 16000<"), 1);
+			       "16,000 of 25,000 looked at<"), 1);
+	assert_int_equal(count(text, "not compressed: 16,000<"), 1);
 	free(text);
 	frames_close(file, &bytes);
 }

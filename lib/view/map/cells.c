@@ -4,41 +4,100 @@
  *
  * Out of index and headers, and of at most MAX_LOOKS chunks: where there are
  * more, samples stand for them. A cell stands for one chunk, or for
- * neighbours where there are more than MAX_CELLS.
+ * neighbours where there are more than MAP_CELLS.
  */
 #include "view/map/cells.h"
 
 #include "base/bytes.h"
 #include "view/chunkfacts.h"
 
-#define MAX_CELLS 1024
 #define MAX_LOOKS 16384
 #define GRID_WIDTH 896		/* pixels */
+#define GRID_HEIGHT 1200
+#define TALL 6			/* slabs that are higher are cut into rows */
 #define MAX_CELL_SIZE 48
 
 /* ---- layout ---------------------------------------------------------- */
 
-/* Four times as wide as high, as far as cells stay in their bounds. */
-static unsigned count_columns(unsigned n_cells)
+/* The grid of chunks of an array, where each has a cell. */
+static void find_dims(const struct bfs_array *array, struct bfs_grid *l)
 {
-	unsigned n = 1;
+	const struct bfs_array_meta *meta = &array->container->array;
+	uint64_t n = 1;
 
-	while (n * n < 4 * n_cells)
-		n++;
-	return n < 8 ? 8 : n > 64 ? 64 : n;
+	if (!array->has_nd || meta->ndim > BFS_MAX_DIM)
+		return;
+	for (unsigned d = 0; d < meta->ndim; d++) {
+		if (meta->shape[d] <= 0 || meta->chunkshape[d] <= 0)
+			return;
+		l->dims[d] = bfs_div_up((uint64_t)meta->shape[d],
+					(uint64_t)meta->chunkshape[d]);
+		if (!bfs_mul(n, l->dims[d], &n))
+			return;
+	}
+	if (n != l->n_chunks || n > MAP_CELLS || meta->ndim < 2)
+		return;
+	l->n_dims = meta->ndim;
+	l->slab_w = (unsigned)l->dims[meta->ndim - 1];
+	l->slab_h = (unsigned)l->dims[meta->ndim - 2];
+	if (l->slab_h > TALL * l->slab_w)
+		l->slab_h = 1;
 }
 
-struct bfs_grid bfs_map_grid(uint64_t n_chunks)
+/* Pixels of all cells, where one has a hundred: to compare widths with
+ * heights. */
+static unsigned extent(unsigned n_slabs, unsigned cells, bool gaps)
 {
-	struct bfs_grid l = { .n_chunks = n_chunks };
+	return n_slabs * (cells * 100 + (gaps ? 60 : 0));
+}
 
-	l.per_cell = bfs_max(1, bfs_div_up(n_chunks, MAX_CELLS));
-	l.n_cells = (unsigned)bfs_div_up(n_chunks, l.per_cell);
-	l.n_columns = count_columns(l.n_cells);
-	l.n_rows = (unsigned)bfs_div_up(l.n_cells, l.n_columns);
-	l.size = (unsigned)bfs_min(MAX_CELL_SIZE, GRID_WIDTH / l.n_columns);
-	l.height = MAP_TOP + l.n_rows * l.size + 20;
+/* About two and a half times as wide as high. */
+static void arrange(struct bfs_grid *l)
+{
+	unsigned n_slabs = (unsigned)bfs_div_up(
+		l->n_cells, (uint64_t)l->slab_w * l->slab_h);
+	bool gaps = l->slab_w * l->slab_h > 1 && n_slabs > 1;
+	unsigned w, h;
+
+	l->n_columns = 1;
+	for (;; l->n_columns++) {
+		l->n_rows = (unsigned)bfs_div_up(n_slabs, l->n_columns);
+		w = extent(l->n_columns, l->slab_w, gaps);
+		h = extent(l->n_rows, l->slab_h, gaps);
+		if (l->n_columns >= n_slabs || 2 * w >= 5 * h)
+			break;
+	}
+	l->size = (unsigned)bfs_min(GRID_WIDTH * 100 / bfs_max(1, w),
+				    GRID_HEIGHT * 100 / bfs_max(1, h));
+	l->size = (unsigned)bfs_max(1, bfs_min(l->size, MAX_CELL_SIZE));
+	l->gap = gaps ? (l->size * 60 + 99) / 100 : 0;
+}
+
+struct bfs_grid bfs_map_grid(const struct bfs_array *array)
+{
+	struct bfs_grid l = { .n_chunks = array->container->n_chunks,
+			      .slab_w = 1, .slab_h = 1 };
+
+	l.per_cell = bfs_max(1, bfs_div_up(l.n_chunks, MAP_CELLS));
+	l.n_cells = (unsigned)bfs_div_up(l.n_chunks, l.per_cell);
+	find_dims(array, &l);
+	arrange(&l);
+	l.height = MAP_TOP + l.n_rows * (l.slab_h * l.size + l.gap) + 20;
 	return l;
+}
+
+void bfs_map_place(const struct bfs_grid *l, unsigned cell, unsigned *ret_x,
+		   unsigned *ret_y)
+{
+	unsigned in_slab = l->slab_w * l->slab_h;
+	unsigned slab = cell / in_slab, rest = cell % in_slab;
+
+	*ret_x = MAP_LEFT + slab % l->n_columns *
+				    (l->slab_w * l->size + l->gap) +
+		 rest % l->slab_w * l->size;
+	*ret_y = MAP_TOP + slab / l->n_columns *
+				   (l->slab_h * l->size + l->gap) +
+		 rest / l->slab_w * l->size;
 }
 
 /* ---- looking at chunks ----------------------------------------------- */
@@ -49,9 +108,22 @@ static enum bfs_paint kind_of(const struct bfs_chunk_facts *facts)
 		return MAP_DAMAGED;
 	if (facts->status == BFS_UNSUPPORTED)
 		return MAP_UNSUPPORTED;
-	if (bfs_special_name(facts->kind))
-		return MAP_SPECIAL;
-	return facts->kind == BFS_CHUNK_RAW ? MAP_STORED : MAP_RATIOS - 1;
+	switch (facts->kind) {
+	case BFS_CHUNK_ZEROS:
+		return MAP_ZEROS;
+	case BFS_CHUNK_NAN:
+		return MAP_NAN;
+	case BFS_CHUNK_VALUE:
+		return MAP_VALUE;
+	case BFS_CHUNK_UNINIT:
+		return MAP_UNINIT;
+	case BFS_CHUNK_RAW:
+		return MAP_STORED;
+	case BFS_CHUNK_BLOCKS:
+	case BFS_CHUNK_VLBLOCKS:
+		break;
+	}
+	return MAP_RATIOS - 1;
 }
 
 static void add_chunk(struct bfs_seen *sum, const struct bfs_chunk_facts *facts)
@@ -60,7 +132,12 @@ static void add_chunk(struct bfs_seen *sum, const struct bfs_chunk_facts *facts)
 
 	sum->n_looked++;
 	sum->n[kind]++;
-	if (facts->has_head && kind != MAP_SPECIAL && kind != MAP_DAMAGED) {
+	if (facts->stored && sum->n_looked == 1) {
+		sum->off = facts->span.off;
+		sum->has_off = true;
+	}
+	if (facts->has_head && kind != MAP_DAMAGED &&
+	    !bfs_special_name(facts->kind)) {
 		sum->nbytes += facts->head.nbytes;
 		sum->cbytes += facts->head.cbytes;
 	}
@@ -99,29 +176,75 @@ enum bfs_err bfs_map_look(struct bfs_container *container,
 
 /* ---- what a cell is painted as --------------------------------------- */
 
-/* From which ratio on, in hundredths, a cell is painted as which; the legend
- * (svg.c) says the same in words. */
-static const unsigned ratios[MAP_RATIOS] = {
-	0, 110, 150, 200, 400, 800, 1600, 6400
-};
-
 /* In hundredths; sums of 16384 sizes of 31 bits leave room for that. */
 uint64_t bfs_map_ratio(const struct bfs_seen *sum)
 {
 	return sum->cbytes ? 100 * sum->nbytes / sum->cbytes : 0;
 }
 
-enum bfs_paint bfs_map_paint(const struct bfs_seen *sum)
+/* Steps of equal factors between the least and the greatest; the root of so
+ * many hundredths is found by halving. */
+static uint64_t step_of(uint64_t least, uint64_t most, unsigned i, unsigned n)
 {
-	enum bfs_paint paint = MAP_RATIOS - 1;
+	double low = (double)least, high = (double)most, wanted = 1, factor;
+
+	/* (v / least) ^ n = (most / least) ^ i */
+	for (unsigned k = 0; k < i; k++)
+		wanted *= (double)most / (double)least;
+	for (unsigned round = 0; round < 60; round++) {
+		double v = (low + high) / 2, power = 1;
+
+		factor = v / (double)least;
+		for (unsigned k = 0; k < n; k++)
+			power *= factor;
+		if (power < wanted)
+			low = v;
+		else
+			high = v;
+	}
+	return (uint64_t)(high + 0.5);
+}
+
+struct bfs_scale bfs_map_scale(const struct bfs_seen *seen, unsigned n)
+{
+	struct bfs_scale scale = { .least = UINT64_MAX };
+
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t ratio = bfs_map_ratio(&seen[i]);
+
+		if (!seen[i].n[MAP_RATIOS - 1] || !ratio)
+			continue;
+		scale.least = bfs_min(scale.least, ratio);
+		scale.most = bfs_max(scale.most, ratio);
+	}
+	if (!scale.most)
+		return scale;
+	for (unsigned i = 0; i < MAP_RATIOS; i++) {
+		uint64_t from = step_of(scale.least, scale.most, i, MAP_RATIOS);
+
+		if (!i || from > scale.from[scale.n - 1])
+			scale.from[scale.n++] = from;
+	}
+	return scale;
+}
+
+enum bfs_paint bfs_map_paint(const struct bfs_seen *sum,
+			     const struct bfs_scale *scale)
+{
+	unsigned i = scale->n;
 
 	if (sum->n[MAP_DAMAGED])
 		return MAP_DAMAGED;
 	if (sum->n[MAP_UNSUPPORTED])
 		return MAP_UNSUPPORTED;
-	if (!sum->n[MAP_RATIOS - 1])
-		return sum->n[MAP_STORED] ? MAP_STORED : MAP_SPECIAL;
-	while (paint > 0 && bfs_map_ratio(sum) < ratios[paint])
-		paint--;
-	return paint;
+	if (!sum->n[MAP_RATIOS - 1] || !scale->n) {
+		for (i = MAP_STORED; i < MAP_UNINIT && !sum->n[i]; i++)
+			;
+		return (enum bfs_paint)i;
+	}
+	while (i > 1 && bfs_map_ratio(sum) < scale->from[i - 1])
+		i--;
+	/* A few steps are as far apart as eight are. */
+	return (enum bfs_paint)(scale->n == 1 ? MAP_RATIOS / 2 :
+				(i - 1) * (MAP_RATIOS - 1) / (scale->n - 1));
 }

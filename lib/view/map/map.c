@@ -14,7 +14,7 @@ static enum bfs_err make_map(struct bfs_file *file, unsigned key,
 			     struct bfs_diag *diag)
 {
 	struct bfs_container *container = file->array->container;
-	struct bfs_grid l = bfs_map_grid(container->n_chunks);
+	struct bfs_grid l = bfs_map_grid(file->array);
 	size_t len = bfs_map_len(&l);
 	char *buf = bfs_alloc(len + 1);
 	enum bfs_err err;
@@ -49,7 +49,7 @@ static size_t map_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 static void map_stat(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr)
 {
-	struct bfs_grid l = bfs_map_grid(file->array->container->n_chunks);
+	struct bfs_grid l = bfs_map_grid(file->array);
 
 	(void)node;
 	bfs_text_stat(bfs_map_len(&l), ret_attr);

@@ -4,24 +4,27 @@
  * counted, then the cells.
  *
  * The head and each cell are padded with blanks to lengths of their own, so
- * that the size is known from the number of chunks alone. All words in it are
- * ours: nothing needs escaping.
+ * that the size is known from the number of chunks alone. All words in it but
+ * the name are ours.
  */
 #include "view/map/svg.h"
 
 #include "base/bytes.h"
+#include "base/mem.h"
 #include "codec/codec.h"
 #include "filter/filter.h"
+#include "view/markup.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#define HEAD_LEN 8192		/* bytes before the cells */
-#define CELL_LEN 160		/* bytes of one */
+#define put bfs_markup_put
+#define HEAD_LEN 14336		/* bytes before the cells */
+#define CELL_LEN 272		/* bytes of one */
 #define TAIL "</svg>\n"
-#define MAX_WORDS 76		/* of a cell's title */
+#define MAX_WORDS 192		/* of a cell's title */
+#define MAX_NAME 120		/* bytes of a name that are shown */
+#define LABEL_GAP 14		/* pixels between labels of rows */
 
 /* Viridis, which all eyes tell apart, by rising ratio; patterns for the rest
  * are in the head. */
@@ -29,60 +32,50 @@ static const struct {
 	const char *fill;
 	const char *label;
 } paints[MAP_PAINTS] = {
-	{ "#440154", "&lt; 1.1" },
-	{ "#46327e", "&#8805; 1.1" },
-	{ "#365c8d", "&#8805; 1.5" },
-	{ "#277f8e", "&#8805; 2" },
-	{ "#1fa187", "&#8805; 4" },
-	{ "#4ac16d", "&#8805; 8" },
-	{ "#a0da39", "&#8805; 16" },
-	{ "#fde725", "&#8805; 64" },
-	[MAP_STORED] = { "#8c8c8c", "stored" },
-	[MAP_SPECIAL] = { "url(#s)", "special" },
+	{ "#440154", NULL },
+	{ "#46327e", NULL },
+	{ "#365c8d", NULL },
+	{ "#277f8e", NULL },
+	{ "#1fa187", NULL },
+	{ "#4ac16d", NULL },
+	{ "#a0da39", NULL },
+	{ "#fde725", NULL },
+	[MAP_STORED] = { "#8c8c8c", "not compressed" },
+	[MAP_ZEROS] = { "url(#z)", "zeros" },
+	[MAP_NAN] = { "url(#n)", "NaN" },
+	[MAP_VALUE] = { "url(#v)", "one value" },
+	[MAP_UNINIT] = { "url(#i)", "uninitialised" },
 	[MAP_UNSUPPORTED] = { "url(#u)", "unsupported" },
 	[MAP_DAMAGED] = { "url(#d)", "damaged" },
 };
 
+static const char style[] =
+	"<style>.b{fill:#fff}text{fill:#1b1f24}.q{fill:#59636e}"
+	".p{fill:#fff;stroke:none}.l{stroke:#8c959f;fill:none}"
+	".o{fill:#8c959f;stroke:none}"
+	"@media(prefers-color-scheme:dark){.b{fill:#0d1117}"
+	"text{fill:#e6edf3}.q{fill:#9198a1}.p{fill:#161b22}"
+	".l{stroke:#656c76}.o{fill:#656c76}}</style>\n";
+
+#define PATTERN(id) "<pattern id=\"" id "\" width=\"8\" height=\"8\" " \
+	"patternUnits=\"userSpaceOnUse\">"
+#define PAPER "<path class=\"p\" d=\"M0 0h8v8H0z\"/>"
+
 static const char patterns[] =
 	"<defs>"
-	"<pattern id=\"s\" width=\"6\" height=\"6\" "
-	"patternUnits=\"userSpaceOnUse\"><path d=\"M0 0h6v6H0z\" "
-	"fill=\"#fff\"/><path d=\"M-1 1l2-2M0 6l6-6M5 7l2-2\" "
-	"stroke=\"#9aa\"/></pattern>\n"
-	"<pattern id=\"u\" width=\"6\" height=\"6\" "
-	"patternUnits=\"userSpaceOnUse\"><path d=\"M0 0h6v6H0z\" "
-	"fill=\"#cc79a7\"/><path d=\"M1 1h2v2H1z\" fill=\"#000\"/>"
+	PATTERN("z") PAPER "<path class=\"l\" d=\"M-1 1l2-2M0 8l8-8M7 9l2-2\"/>"
 	"</pattern>\n"
-	"<pattern id=\"d\" width=\"8\" height=\"8\" "
-	"patternUnits=\"userSpaceOnUse\"><path d=\"M0 0h8v8H0z\" "
-	"fill=\"#d55e00\"/><path d=\"M0 0l8 8M0 8l8-8\" "
-	"stroke=\"#000\"/></pattern></defs>\n";
-
-/* Text of a fixed length in the making. */
-struct text {
-	char *buf;
-	size_t len, cap;
-	bool full;
-};
-
-__attribute__((format(printf, 2, 3)))
-static void put(struct text *text, const char *fmt, ...)
-{
-	va_list args;
-	int len;
-
-	va_start(args, fmt);
-	len = vsnprintf(text->buf + text->len, text->cap - text->len, fmt,
-			args);
-	va_end(args);
-	if (len < 0 || (size_t)len >= text->cap - text->len)
-		text->full = true;
-	else
-		text->len += (size_t)len;
-}
+	PATTERN("n") PAPER "<path class=\"l\" d=\"M-1 7l2 2M0 0l8 8M7-1l2 2\"/>"
+	"<path class=\"l\" d=\"M-1 1l2-2M0 8l8-8M7 9l2-2\"/></pattern>\n"
+	PATTERN("v") PAPER "<path class=\"l\" d=\"M0 4h8\"/></pattern>\n"
+	PATTERN("i") PAPER "<path class=\"o\" d=\"M3 3h2v2H3z\"/></pattern>\n"
+	PATTERN("u") "<path d=\"M0 0h8v8H0z\" fill=\"#cc79a7\"/>"
+	"<path d=\"M2 2h3v3H2z\" fill=\"#000\"/></pattern>\n"
+	PATTERN("d") "<path d=\"M0 0h8v8H0z\" fill=\"#d55e00\"/>"
+	"<path d=\"M0 0l8 8M0 8l8-8\" stroke=\"#000\"/></pattern></defs>\n";
 
 /* Fills up to len bytes, the last of which ends a line. */
-static void pad(struct text *text, size_t len)
+static void pad(struct bfs_markup *text, size_t len)
 {
 	if (text->full || text->len >= len || len > text->cap) {
 		text->full = true;
@@ -95,19 +88,55 @@ static void pad(struct text *text, size_t len)
 
 /* ---- a cell ---------------------------------------------------------- */
 
+/* "2.35", "480" */
+static void put_ratio(struct bfs_markup *text, uint64_t hundredths)
+{
+	if (hundredths < 10000)
+		put(text, "%" PRIu64 ".%02" PRIu64, hundredths / 100,
+		    hundredths % 100);
+	else
+		bfs_markup_count(text, hundredths / 100);
+}
+
+/* " [0, 3, 1]": where in the grid a chunk is. */
+static void put_index(struct bfs_markup *text, const struct bfs_grid *l,
+		      uint64_t n)
+{
+	uint64_t at[BFS_MAX_DIM];
+
+	for (unsigned d = l->n_dims; d-- > 0; n /= l->dims[d])
+		at[d] = n % l->dims[d];
+	for (unsigned d = 0; d < l->n_dims; d++)
+		put(text, "%s%" PRIu64, d ? ", " : " [", at[d]);
+	if (l->n_dims)
+		put(text, "]");
+}
+
 static void put_words(char words[MAX_WORDS], const struct bfs_grid *l,
 		      unsigned cell, const struct bfs_seen *sum)
 {
 	uint64_t first = cell * l->per_cell;
 	uint64_t last = bfs_min(first + l->per_cell, l->n_chunks) - 1;
-	struct text text = { .buf = words, .cap = MAX_WORDS };
+	struct bfs_markup text = { .buf = words, .cap = MAX_WORDS };
 
-	put(&text, "%" PRIu64, first);
-	if (last > first)
-		put(&text, "-%" PRIu64, last);
-	if (sum->cbytes)
-		put(&text, ": %" PRIu64 ".%02" PRIu64 "x",
-		    bfs_map_ratio(sum) / 100, bfs_map_ratio(sum) % 100);
+	bfs_markup_count(&text, first);
+	if (last > first) {
+		put(&text, "\xe2\x80\x93");
+		bfs_markup_count(&text, last);
+	}
+	put_index(&text, l, first);
+	if (sum->cbytes) {
+		put(&text, ": ");
+		put_ratio(&text, bfs_map_ratio(sum));
+		put(&text, "x, ");
+		bfs_markup_count(&text, sum->nbytes);
+		put(&text, " bytes in ");
+		bfs_markup_count(&text, sum->cbytes);
+	}
+	if (sum->has_off) {
+		put(&text, " at ");
+		bfs_markup_count(&text, sum->off);
+	}
 	for (size_t i = MAP_STORED; i < MAP_PAINTS; i++) {
 		if (sum->n[i] && l->per_cell == 1)
 			put(&text, ", %s", paints[i].label);
@@ -117,52 +146,49 @@ static void put_words(char words[MAX_WORDS], const struct bfs_grid *l,
 	}
 }
 
-static void put_cell(struct text *text, const struct bfs_grid *l, unsigned cell,
-		     const struct bfs_seen *sum)
+static void put_cell(struct bfs_markup *text, const struct bfs_grid *l,
+		     unsigned cell, const struct bfs_seen *sum,
+		     const struct bfs_scale *scale)
 {
 	char words[MAX_WORDS] = "";
 	size_t end = text->len + CELL_LEN;
+	unsigned side = l->size > 3 ? l->size - 1 : l->size, x, y;
 
+	bfs_map_place(l, cell, &x, &y);
 	put_words(words, l, cell, sum);
 	put(text, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
-	    "fill=\"%s\"><title>%s</title></rect>",
-	    MAP_LEFT + cell % l->n_columns * l->size,
-	    MAP_TOP + cell / l->n_columns * l->size, l->size - 1, l->size - 1,
-	    paints[bfs_map_paint(sum)].fill, words);
+	    "fill=\"%s\"><title>%s</title></rect>", x, y, side, side,
+	    paints[bfs_map_paint(sum, scale)].fill, words);
 	pad(text, end);
 }
 
 /* ---- the head -------------------------------------------------------- */
 
-/* "1.5 MiB" */
-static void put_size(struct text *text, uint64_t n)
+static void put_name(struct bfs_markup *text,
+		     const struct bfs_container *container)
 {
-	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB",
-					     "TiB", "PiB", "EiB" };
-	uint64_t rest = 0;
-	size_t unit = 0;
+	const char *name = container->name ? container->name : "";
+	const char *slash = strrchr(name, '/');
 
-	for (; n >= 1024; unit++) {
-		rest = n % 1024;
-		n /= 1024;
-	}
-	if (unit == 0 || n >= 100)
-		put(text, "%" PRIu64 " %s", n, units[unit]);
+	if (slash && slash[1])
+		name = slash + 1;
+	if (*name)
+		bfs_markup_text(text, name, strlen(name), MAX_NAME);
 	else
-		put(text, "%" PRIu64 ".%" PRIu64 " %s", n, rest * 10 / 1024,
-		    units[unit]);
+		put(text, "%s", container->format);
 }
 
-static void put_title(struct text *text, const struct bfs_container *container)
+static void put_sizes(struct bfs_markup *text,
+		      const struct bfs_container *container)
 {
-	put(text, "%" PRIu64 " chunk%s", container->n_chunks,
-	    container->n_chunks == 1 ? "" : "s");
+	bfs_markup_count(text, container->n_chunks);
+	put(text, " chunk%s", container->n_chunks == 1 ? "" : "s");
 	if (container->nbytes_known) {
 		put(text, ", ");
-		put_size(text, container->nbytes);
+		bfs_markup_size(text, container->nbytes);
 	}
 	put(text, " in ");
-	put_size(text, container->cbytes);
+	bfs_markup_size(text, container->cbytes);
 	if (container->nbytes_known && container->cbytes) {
 		uint64_t tenths = (uint64_t)(10 * ((double)container->nbytes /
 						   (double)container->cbytes));
@@ -172,7 +198,7 @@ static void put_title(struct text *text, const struct bfs_container *container)
 	}
 }
 
-static void put_pipeline(struct text *text,
+static void put_pipeline(struct bfs_markup *text,
 			 const struct bfs_container *container)
 {
 	char name[24];
@@ -184,7 +210,8 @@ static void put_pipeline(struct text *text,
 			    bfs_filter_name(container->filters[i], name));
 }
 
-static void put_shape(struct text *text, const struct bfs_array_meta *array)
+static void put_shape(struct bfs_markup *text,
+		      const struct bfs_array_meta *array)
 {
 	put(text, ", array of ");
 	for (unsigned i = 0; i < array->ndim && i < BFS_MAX_DIM; i++)
@@ -194,82 +221,131 @@ static void put_shape(struct text *text, const struct bfs_array_meta *array)
 }
 
 /* What the container is, then what the picture leaves out. */
-static void put_facts(struct text *text, const struct bfs_container *container,
+static void put_facts(struct bfs_markup *text,
+		      const struct bfs_container *container,
 		      const struct bfs_grid *l, const struct bfs_seen *all)
 {
-	put(text, "%s", container->format);
+	put_sizes(text, container);
+	put(text, "; %s", container->format);
 	if (container->has_defaults)
 		put_pipeline(text, container);
 	if (container->array.present)
 		put_shape(text, &container->array);
 	if (container->status == BFS_DAMAGED)
 		put(text, ", damaged");
-	put(text, "</text>\n<text x=\"12\" y=\"64\">");
+	put(text, "</text>\n<text class=\"q\" x=\"12\" y=\"64\">");
 	if (!container->n_chunks)
 		put(text, "no chunks");
-	else if (l->per_cell == 1)
-		put(text, "a cell for each chunk");
-	else
+	else if (l->per_cell > 1)
 		put(text, "a cell for %" PRIu64 " chunks each", l->per_cell);
-	if (all->n_looked < container->n_chunks)
-		put(text, "; sampled: %" PRIu64 " of %" PRIu64 " looked at",
-		    all->n_looked, container->n_chunks);
+	else if (l->slab_w > 1)
+		put(text, "a cell for each chunk, as they lie in the array");
+	else
+		put(text, "a cell for each chunk");
+	if (all->n_looked < container->n_chunks) {
+		put(text, "; sampled: ");
+		bfs_markup_count(text, all->n_looked);
+		put(text, " of ");
+		bfs_markup_count(text, container->n_chunks);
+		put(text, " looked at");
+	}
 }
 
 /* One entry of the legend; the text begins behind the swatch. */
-static void put_swatch(struct text *text, unsigned x, unsigned y,
+static void put_swatch(struct bfs_markup *text, unsigned x, unsigned y,
 		       enum bfs_paint paint)
 {
 	put(text, "<path d=\"M%u %uh14v14h-14z\" fill=\"%s\" "
-	    "stroke=\"#555\"/><text x=\"%u\" y=\"%u\">%s", x, y,
-	    paints[paint].fill, x + 20, y + 12, paints[paint].label);
+	    "stroke=\"#888\"/><text x=\"%u\" y=\"%u\">", x, y,
+	    paints[paint].fill, x + 20, y + 12);
 }
 
-static void put_legend(struct text *text, const struct bfs_seen *all)
+static void put_ratios(struct bfs_markup *text, const struct bfs_scale *scale)
 {
-	put(text, "<text x=\"12\" y=\"92\">times smaller</text>\n");
-	for (unsigned i = 0; i < MAP_RATIOS; i++) {
-		put_swatch(text, MAP_LEFT + 20 + i * 76, 80, (enum bfs_paint)i);
+	struct bfs_seen one = { .n[MAP_RATIOS - 1] = 1, .cbytes = 100 };
+
+	put(text, "<text class=\"q\" x=\"12\" y=\"92\">times smaller, ");
+	if (scale->n == 1) {
+		put(text, "all ");
+		put_ratio(text, scale->least);
+	} else {
+		put(text, "colours scaled to this file: ");
+		put_ratio(text, scale->least);
+		put(text, " to ");
+		put_ratio(text, scale->most);
+	}
+	put(text, "</text>\n");
+	for (unsigned i = 0; i < scale->n; i++) {
+		one.nbytes = scale->from[i];
+		put_swatch(text, 400 + i * 74, 80, bfs_map_paint(&one, scale));
+		put(text, scale->n > 1 ? "\xe2\x89\xa5 " : "");
+		put_ratio(text, scale->from[i]);
 		put(text, "</text>\n");
 	}
-	put(text, "<text x=\"12\" y=\"116\">chunks seen</text>"
-	    "<text x=\"%u\" y=\"116\">compressed: %" PRIu64 "</text>\n",
-	    MAP_LEFT + 20, all->n[MAP_RATIOS - 1]);
+}
+
+static void put_legend(struct bfs_markup *text, const struct bfs_seen *all,
+		       const struct bfs_scale *scale)
+{
+	unsigned x = 12;
+
+	if (scale->n)
+		put_ratios(text, scale);
+	if (all->n[MAP_RATIOS - 1]) {
+		put(text, "<text x=\"%u\" y=\"118\">compressed: ", x);
+		bfs_markup_count(text, all->n[MAP_RATIOS - 1]);
+		put(text, "</text>\n");
+		x += 150;
+	}
 	for (unsigned i = MAP_STORED; i < MAP_PAINTS; i++) {
-		put_swatch(text, MAP_LEFT + 20 + (i - MAP_STORED + 1) * 166,
-			   104, (enum bfs_paint)i);
-		put(text, ": %" PRIu64 "</text>\n", all->n[i]);
+		if (!all->n[i])
+			continue;
+		put_swatch(text, x, 106, (enum bfs_paint)i);
+		put(text, "%s: ", paints[i].label);
+		bfs_markup_count(text, all->n[i]);
+		put(text, "</text>\n");
+		x += 168;
 	}
 }
 
-static void put_labels(struct text *text, const struct bfs_grid *l)
+/* The number of the first chunk of a row, as far as there is room. */
+static void put_labels(struct bfs_markup *text, const struct bfs_grid *l)
 {
+	unsigned last = 0, x, y;
+
 	put(text, "<g text-anchor=\"end\" font-size=\"10\">");
-	for (unsigned row = 0; row < l->n_rows; row++)
-		put(text, "<text x=\"%u\" y=\"%u\">%" PRIu64 "</text>\n",
-		    MAP_LEFT - 6,
-		    MAP_TOP + row * l->size + (l->size - 1) / 2 + 4,
-		    row * l->n_columns * l->per_cell);
+	for (unsigned cell = 0; cell < l->n_cells; cell++) {
+		bfs_map_place(l, cell, &x, &y);
+		if (x != MAP_LEFT || (last && y < last + LABEL_GAP))
+			continue;
+		last = y;
+		put(text, "<text class=\"q\" x=\"%u\" y=\"%u\">", MAP_LEFT - 6,
+		    y + (l->size - 1) / 2 + 4);
+		bfs_markup_count(text, cell * l->per_cell);
+		put(text, "</text>\n");
+	}
 	put(text, "</g>\n");
 }
 
-static void put_head(struct text *text, const struct bfs_container *container,
-		     const struct bfs_grid *l, const struct bfs_seen *all)
+static void put_head(struct bfs_markup *text,
+		     const struct bfs_container *container,
+		     const struct bfs_grid *l, const struct bfs_seen *all,
+		     const struct bfs_scale *scale)
 {
 	put(text, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" "
 	    "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" "
 	    "font-family=\"sans-serif\" font-size=\"13\">\n"
 	    "<title>map of chunks: ", MAP_WIDTH, l->height, MAP_WIDTH,
 	    l->height);
-	put_title(text, container);
-	put(text, "</title>\n%s<path d=\"M0 0h%uv%uH0z\" fill=\"#fff\"/>\n"
-	    "<text x=\"12\" y=\"24\" font-size=\"17\">", patterns, MAP_WIDTH,
-	    l->height);
-	put_title(text, container);
-	put(text, "</text>\n<text x=\"12\" y=\"44\">");
+	put_name(text, container);
+	put(text, "</title>\n%s%s<path class=\"b\" d=\"M0 0h%uv%uH0z\"/>\n"
+	    "<text x=\"12\" y=\"24\" font-size=\"17\">", style, patterns,
+	    MAP_WIDTH, l->height);
+	put_name(text, container);
+	put(text, "</text>\n<text x=\"12\" y=\"46\">");
 	put_facts(text, container, l, all);
 	put(text, "</text>\n");
-	put_legend(text, all);
+	put_legend(text, all, scale);
 	put_labels(text, l);
 	pad(text, HEAD_LEN);
 }
@@ -281,24 +357,37 @@ size_t bfs_map_len(const struct bfs_grid *l)
 	return HEAD_LEN + (size_t)l->n_cells * CELL_LEN + strlen(TAIL);
 }
 
-/* The cells come first, as the head counts what is in them. */
+static enum bfs_err look(struct bfs_container *container,
+			 const struct bfs_grid *l, struct bfs_seen *seen,
+			 struct bfs_seen *all, struct bfs_diag *diag)
+{
+	for (unsigned i = 0; i < l->n_cells; i++) {
+		BFS_TRY(bfs_map_look(container, l, i, &seen[i], diag));
+		bfs_map_add(all, &seen[i]);
+	}
+	return BFS_OK;
+}
+
 enum bfs_err bfs_map_draw(struct bfs_container *container,
 			  const struct bfs_grid *l, char *buf,
 			  size_t len, struct bfs_diag *diag)
 {
-	struct text head = { .buf = buf, .cap = HEAD_LEN };
-	struct text cells = { .buf = buf, .len = HEAD_LEN, .cap = len + 1 };
+	struct bfs_markup head = { .buf = buf, .cap = HEAD_LEN };
+	struct bfs_markup cells = { .buf = buf, .len = HEAD_LEN,
+				    .cap = len + 1 };
+	BFS_CLEANUP(bfs_freep) struct bfs_seen *seen =
+		bfs_zalloc(l->n_cells, sizeof(*seen));
 	struct bfs_seen all = { 0 };
+	struct bfs_scale scale;
 
-	for (unsigned i = 0; i < l->n_cells; i++) {
-		struct bfs_seen sum;
-
-		BFS_TRY(bfs_map_look(container, l, i, &sum, diag));
-		put_cell(&cells, l, i, &sum);
-		bfs_map_add(&all, &sum);
-	}
+	if (!seen)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for a map");
+	BFS_TRY(look(container, l, seen, &all, diag));
+	scale = bfs_map_scale(seen, l->n_cells);
+	for (unsigned i = 0; i < l->n_cells; i++)
+		put_cell(&cells, l, i, &seen[i], &scale);
 	put(&cells, TAIL);
-	put_head(&head, container, l, &all);
+	put_head(&head, container, l, &all, &scale);
 	if (head.full || cells.full || cells.len != len)
 		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
 				"the map does not fit its size");
