@@ -4,10 +4,12 @@
  */
 #include "check/check.h"
 
+#include "check/page.h"
 #include "check/report.h"
 #include "check/workers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Blocks are met once each: a small cache does, and stays in the CPU's. */
 #define CACHE_SIZE ((uint64_t)32 << 20)
@@ -45,7 +47,9 @@ static enum exit_code check_all(struct check *check, struct report *report)
 	workers = calloc(check->n_workers, sizeof(*workers));
 	if (!workers)
 		return no_start("no memory");
-	puts("#path\tverdict\tformat\tnbytes\tcbytes\tchunks\terror");
+	if (!check->opts->json)
+		puts("#path\tverdict\tformat\tnbytes\tcbytes\tchunks\t"
+		     "error");
 	run_workers(check, report, workers);
 	if (check->n_workers)
 		report_summary(report, check, workers);
@@ -87,18 +91,51 @@ static enum exit_code check_list(struct check *check, struct report *report)
 	return code;
 }
 
+/* The page of --report, whatever came of the check. */
+static enum exit_code finish_page(const struct check *check,
+				  const struct report *report,
+				  enum exit_code code)
+{
+	int status = page_finish(check->page, report->counts,
+				 check->jobs.size);
+
+	if (!status)
+		return code;
+	fprintf(stderr, "bloscfs: cannot write the report '%s': %s; check the "
+		"folder and its space\n", check->opts->report,
+		strerror(-status));
+	return code > EXIT_FAILED ? code : EXIT_FAILED;
+}
+
+static bool open_page(struct check *check)
+{
+	char error[4200];
+
+	if (!check->opts->report)
+		return true;
+	check->page = page_new(check->opts, error, sizeof(error));
+	if (!check->page)
+		fprintf(stderr, "bloscfs: %s\n", error);
+	return check->page;
+}
+
 enum exit_code check_run(const struct opts *opts)
 {
 	struct check check = { .opts = opts };
 	struct report report;
 	enum exit_code code;
 
+	if (!open_page(&check))
+		return EXIT_FAILED;
 	report_begin(&report);
 	pthread_mutex_init(&check.lock, NULL);
 	pthread_cond_init(&check.work, NULL);
 	pthread_cond_init(&check.left, NULL);
 	pthread_cond_init(&check.finished, NULL);
 	code = check_list(&check, &report);
+	if (check.page)
+		code = finish_page(&check, &report, code);
+	page_free(check.page);
 	check_jobs_release(&check.jobs);
 	pthread_cond_destroy(&check.finished);
 	pthread_cond_destroy(&check.left);

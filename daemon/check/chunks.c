@@ -116,8 +116,9 @@ static void note_chunk(struct check_worker *worker, struct check_task *task,
 	pthread_mutex_lock(&worker->check->lock);
 	/* Positions start at 1: 0 is what was found before all chunks. */
 	check_note(task->finding, pos + 1, err, "", why);
-	/* One more shows that there is more; one may be there twice. */
-	if (task->finding->damage.n > CHECK_MAX_TOLD + 1)
+	/* One more shows that there is more; one has the container's own line,
+	 * and may be there twice. */
+	if (task->finding->damage.n > CHECK_MAX_TOLD + 2)
 		atomic_store(&task->enough, true);
 	pthread_mutex_unlock(&worker->check->lock);
 }

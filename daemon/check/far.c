@@ -179,17 +179,16 @@ struct bloscfs_file *check_open_far(struct bloscfs *fs,
 	if (!status)
 		return file;
 	if (why.err == BLOSCFS_ERR_NOT_FORMAT) {
-		finding->verdict = CHECK_UNRECOGNISED;
-		snprintf(finding->text, sizeof(finding->text), "%s%s%s",
-			 claimed ? "has the name of a " : "",
-			 claimed ? claimed : "is no container that bloscfs ",
-			 claimed ? " and is none" : "knows");
+		check_note_words(finding, CHECK_UNRECOGNISED, "%s%s%s",
+				 claimed ? "has the name of a " : "",
+				 claimed ? claimed :
+					   "is no container that bloscfs ",
+				 claimed ? " and is none" : "knows");
 	} else if (why.err != BLOSCFS_OK) {
 		check_note(finding, 0, why.err, "", &why);
 	} else {
-		finding->verdict = CHECK_UNREADABLE;
-		snprintf(finding->text, sizeof(finding->text), "%s",
-			 strerror(-status));
+		check_note_words(finding, CHECK_UNREADABLE, "%s",
+				 strerror(-status));
 	}
 	return NULL;
 }

@@ -4,10 +4,11 @@
  *
  * Its chunks are read by check/chunks.c, with the help of other threads.
  */
+#include "check/lines.h"
+#include "check/page.h"
 #include "check/parts.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ struct subject {
 	struct check_worker *worker;
 	struct check_job *job;
 	FILE *out;
+	FILE *page;		/* rows of --report; NULL: none */
 	struct bloscfs_file *file;
 	struct bloscfs_node root;
 	const char *path;
@@ -140,54 +142,18 @@ static void find_facts(struct subject *s)
 
 /* ---- lines ----------------------------------------------------------- */
 
-static void put_text(FILE *out, const char *text)
+static void put_record(struct subject *s)
 {
-	for (; *text; text++) {
-		if (*text == '\\')
-			fputs("\\\\", out);
-		else if (*text == '\t')
-			fputs("\\t", out);
-		else if (*text == '\n')
-			fputs("\\n", out);
-		else if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			fprintf(out, "\\x%02x", (unsigned)*text);
-		else
-			putc(*text, out);
-	}
-}
+	struct check_record record = { s->path, &s->facts, &s->finding };
+	const struct check *check = s->worker->check;
 
-/* A column, empty where nothing is known. */
-static void put_number(FILE *out, bool known, uint64_t n)
-{
-	if (known && n != BLOSCFS_NOT_KNOWN)
-		fprintf(out, "\t%" PRIu64, n);
+	check_sort(&s->finding);
+	if (check->opts->json)
+		check_put_json(s->out, &record);
 	else
-		fputs("\t-", out);
-}
-
-static void put_line(struct subject *s)
-{
-	static const char *const names[CHECK_N_VERDICTS] = {
-		[CHECK_GOOD] = "good",
-		[CHECK_UNRECOGNISED] = "unrecognised",
-		[CHECK_UNSUPPORTED] = "unsupported",
-		[CHECK_UNREADABLE] = "unreadable",
-		[CHECK_DAMAGED] = "damaged",
-	};
-	const struct bloscfs_facts *facts = &s->facts;
-	bool known = facts->format != NULL;
-
-	put_text(s->out, s->path);
-	fprintf(s->out, "\t%s\t", names[s->finding.verdict]);
-	put_text(s->out, known ? facts->format : "-");
-	put_number(s->out, known, facts->nbytes);
-	put_number(s->out, known, facts->cbytes);
-	put_number(s->out, known, facts->n_chunks);
-	putc('\t', s->out);
-	put_text(s->out, s->finding.verdict == CHECK_GOOD ? "-" :
-						 s->finding.text);
-	putc('\n', s->out);
-	check_put_told(s->out, s->path, &s->finding, put_text);
+		check_put_lines(s->out, &record);
+	if (s->page)
+		page_put_row(check->page, s->page, &record);
 	check_finding_release(&s->finding);
 	s->job->counts[s->finding.verdict]++;
 }
@@ -201,6 +167,7 @@ static void check_inside(const struct subject *outer, const char *path,
 {
 	struct subject s = {
 		.worker = outer->worker, .job = outer->job, .out = outer->out,
+		.page = outer->page,
 		.file = outer->file, .root = *node, .path = path,
 	};
 
@@ -284,7 +251,7 @@ static void check_container(struct subject *s)
 		/* Entries may have been missed, and sizes be wrong. */
 		note_entry(s, bloscfs_met(mark, &why), "", &why);
 	}
-	put_line(s);
+	put_record(s);
 	if (err == BLOSCFS_OK)
 		check_store(s, true);
 }
@@ -302,19 +269,18 @@ static struct bloscfs_file *open_container(struct subject *s)
 	int fd;
 
 	if (job->unrecognised) {
-		s->finding.verdict = CHECK_UNRECOGNISED;
-		snprintf(s->finding.text, sizeof(s->finding.text),
-			 "has the name of a %s and is none",
-			 bloscfs_claimed(slash ? slash + 1 : job->path));
+		check_note_words(&s->finding, CHECK_UNRECOGNISED,
+				 "has the name of a %s and is none",
+				 bloscfs_claimed(slash ? slash + 1 :
+							 job->path));
 		return NULL;
 	}
 	if (job->far && !job->error)
 		return check_open_far(fs, job, &s->finding);
 	fd = job->error ? -job->error : check_open(job->path, job->named);
 	if (fd < 0) {
-		s->finding.verdict = CHECK_UNREADABLE;
-		snprintf(s->finding.text, sizeof(s->finding.text), "%s",
-			 job->reason ? job->reason : strerror(-fd));
+		check_note_words(&s->finding, CHECK_UNREADABLE, "%s",
+				 job->reason ? job->reason : strerror(-fd));
 		return NULL;
 	}
 	err = job->is_dir ? bloscfs_open_dir(fs, fd, &file, &why) :
@@ -327,24 +293,43 @@ static struct bloscfs_file *open_container(struct subject *s)
 	return err == BLOSCFS_OK ? file : NULL;
 }
 
+/* NULL: no memory. */
+static FILE *open_text(struct spill **ret_spill)
+{
+	*ret_spill = spill_new();
+	return *ret_spill ? spill_open(*ret_spill) : NULL;
+}
+
+static void close_text(FILE *file, struct spill **spill)
+{
+	/* What was not kept is told when it is to be printed. */
+	if (file)
+		fclose(file);
+	if (file || !*spill)
+		return;
+	spill_free(*spill);
+	*spill = NULL;
+}
+
 void check_job(struct check_worker *worker, struct check_job *job)
 {
 	struct subject s = { .worker = worker, .job = job,
 			     .root = bloscfs_root(), .path = job->path };
 
-	s.out = open_memstream(&job->lines, &job->lines_len);
-	if (!s.out)
-		return;
-	s.file = open_container(&s);
-	if (s.file) {
-		check_container(&s);
-		bloscfs_close(s.file);
-	} else {
-		put_line(&s);
-		job->error = s.finding.verdict == CHECK_UNRECOGNISED ? 0 : EIO;
+	s.out = open_text(&job->lines);
+	if (worker->check->page)
+		s.page = open_text(&job->rows);
+	if (s.out && (s.page || !worker->check->page)) {
+		s.file = open_container(&s);
+		if (s.file) {
+			check_container(&s);
+			bloscfs_close(s.file);
+		} else {
+			put_record(&s);
+			job->error = s.finding.verdict == CHECK_UNRECOGNISED ?
+				     0 : EIO;
+		}
 	}
-	if (fclose(s.out)) {
-		free(job->lines);
-		job->lines = NULL;
-	}
+	close_text(s.out, &job->lines);
+	close_text(s.page, &job->rows);
 }

@@ -49,7 +49,8 @@ void check_jobs_release(struct check_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++) {
 		free(jobs->list[i].path);
-		free(jobs->list[i].lines);
+		spill_free(jobs->list[i].lines);
+		spill_free(jobs->list[i].rows);
 		free(jobs->list[i].reason);
 		free(jobs->list[i].inner);
 	}

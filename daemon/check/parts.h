@@ -3,7 +3,8 @@
  * parts.h - what the parts of --check share: the list of containers
  * (check/jobs.c), what fills it (check/find.c and check/far.c), the verdict on
  * one (check/file.c), its chunks (check/chunks.c), what is told of them
- * (check/told.c), and the threads that work on all of it (check/workers.c).
+ * (check/told.h) and printed (check/lines.h, check/page.h), and the threads
+ * that work on all of it (check/workers.c).
  *
  * The list is complete before the threads start. A container is one thread's;
  * its chunks are put on a board where threads without a container of their
@@ -13,6 +14,8 @@
 #define BFS_DAEMON_CHECK_PARTS_H
 
 #include "bloscfs.h"
+#include "check/spill.h"
+#include "check/told.h"
 #include "opts/opts.h"
 
 #include <pthread.h>
@@ -25,16 +28,6 @@
 /* What is read at once. */
 #define CHECK_PIECE (1u << 20)
 
-/* The worse verdict hides the better one. */
-enum check_verdict {
-	CHECK_GOOD,
-	CHECK_UNRECOGNISED,	/* only bears a container's name */
-	CHECK_UNSUPPORTED,
-	CHECK_UNREADABLE,
-	CHECK_DAMAGED,
-	CHECK_N_VERDICTS
-};
-
 /* An outermost container, or what could not be looked at. */
 struct check_job {
 	char *path;
@@ -46,11 +39,13 @@ struct check_job {
 	struct far *far;	/* on a server, at inner; NULL: a file */
 	char *inner;		/* owned */
 	uint64_t size;		/* bytes as stored */
-	char *lines;		/* once done; NULL: no memory for them */
-	size_t lines_len;
+	struct spill *lines;	/* once done; NULL: no memory for them */
+	struct spill *rows;	/* the same of the page of --report */
 	uint64_t counts[CHECK_N_VERDICTS];
 	bool done;		/* under the lock */
 };
+
+struct page;
 
 struct check_jobs {
 	struct check_job *list;
@@ -59,29 +54,6 @@ struct check_jobs {
 	bool wrong_source;	/* a SOURCE held no container */
 	struct far **fars;	/* servers of jobs */
 	size_t n_fars;
-};
-
-/* What is told of one container at most, beside its verdict. */
-#define CHECK_MAX_TOLD 1000
-
-/* One more fault, or a note. */
-struct check_told {
-	uint64_t pos;		/* as below */
-	char *text;		/* owned */
-};
-
-/* Faults or notes, in no order. */
-struct check_list {
-	struct check_told *told;
-	size_t n, cap;
-};
-
-/* The first fault of the worst kind, and all that is damaged. */
-struct check_finding {
-	enum check_verdict verdict;
-	uint64_t pos;		/* of the chunk; 0: before all chunks */
-	char text[512];
-	struct check_list damage, notes;
 };
 
 /* The chunks of one container. */
@@ -103,6 +75,7 @@ struct check {
 	const struct opts *opts;
 	struct bloscfs *fs;
 	struct check_jobs jobs;
+	struct page *page;		/* of --report; NULL: none */
 	unsigned n_workers;
 	pthread_mutex_t lock;
 	pthread_cond_t work;		/* something to do, or all done */
@@ -157,25 +130,6 @@ struct bloscfs_file *check_open_far(struct bloscfs *fs,
 /* Fills the job's lines and counts. */
 void check_job(struct check_worker *worker, struct check_job *job);
 
-/* ---- check/told.c ---------------------------------------------------- */
-
-/* Notes what is worse than what was found before. pos: of the chunk, from 1
- * on; 0: before all chunks. entry: where it is, or "". */
-void check_note(struct check_finding *finding, uint64_t pos,
-		enum bloscfs_err err, const char *entry,
-		const struct bloscfs_diag *why);
-/* Notes what is no fault. */
-void check_remark(struct check_finding *finding,
-		  const struct bloscfs_diag *why);
-/* The lines beside that of the container: damage by its place, then notes. put
- * writes a text as a field. */
-void check_put_told(FILE *out, const char *path, struct check_finding *finding,
-		    void (*put)(FILE *out, const char *text));
-void check_finding_release(struct check_finding *finding);
-/* The same with a verdict that is given. */
-void check_note_as(struct check_finding *finding, uint64_t pos,
-		   enum check_verdict verdict, const char *entry,
-		   const struct bloscfs_diag *why);
 /* ---- check/chunks.c -------------------------------------------------- */
 
 /* Reads a file of a container from end to end. */

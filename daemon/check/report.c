@@ -5,6 +5,8 @@
  */
 #include "check/report.h"
 
+#include "check/page.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -95,21 +97,33 @@ void report_code(struct report *report, enum exit_code code)
 		report->code = code;
 }
 
-static void print_job(struct report *report, struct check_job *job)
+/* What cannot be had again is told, and is no good verdict. */
+static void print_text(struct report *report, const struct check_job *job,
+		       struct spill *text, FILE *out)
 {
-	if (!job->lines) {
-		fprintf(stderr, "bloscfs: no memory to check '%s'; free "
-			"some\n", job->path);
-		report->counts[CHECK_UNREADABLE]++;
-	} else {
-		fwrite(job->lines, 1, job->lines_len, stdout);
-	}
+	int status = text ? spill_copy(text, out) : -ENOMEM;
+
+	if (!status)
+		return;
+	fprintf(stderr, "bloscfs: what was found in '%s' cannot be told: %s; "
+		"free memory, or name a folder with space by TMPDIR\n",
+		job->path, strerror(-status));
+	report->counts[CHECK_UNREADABLE]++;
+}
+
+static void print_job(struct report *report, struct check *check,
+		      struct check_job *job)
+{
+	print_text(report, job, job->lines, stdout);
+	if (check->page)
+		print_text(report, job, job->rows, page_rows(check->page));
 	for (unsigned i = 0; i < CHECK_N_VERDICTS; i++)
 		report->counts[i] += job->counts[i];
 	if (job->named && job->error)
 		report_code(report, EXIT_SOURCE);
-	free(job->lines);
-	job->lines = NULL;
+	spill_free(job->lines);
+	spill_free(job->rows);
+	job->lines = job->rows = NULL;
 }
 
 void report_done(struct report *report, struct check *check)
@@ -124,7 +138,7 @@ void report_done(struct report *report, struct check *check)
 		pthread_mutex_unlock(&check->lock);
 		if (!printed)
 			report_erase(report);
-		print_job(report, job);
+		print_job(report, check, job);
 		printed = true;
 		report->n_printed++;
 		pthread_mutex_lock(&check->lock);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * told.c - what is found in a container, and the lines that tell it.
+ * told.c - what is found in a container, in the order of its places.
  */
-#include "check/parts.h"
+#include "check/told.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_TEXT sizeof(((struct check_finding *)0)->text)
 
 static enum check_verdict verdict_of(enum bloscfs_err err)
 {
@@ -42,38 +46,53 @@ static bool counts(const struct check_finding *finding, uint64_t pos,
 	       (verdict == finding->verdict && pos < finding->pos);
 }
 
-/* Worded as in info.json. */
-static void word(char *text, size_t cap, const char *entry,
-		 const struct bloscfs_diag *why)
+void check_word(const struct check_told *told, char *text, size_t cap)
 {
-	char chunk[32] = "";
+	char chunk[32] = "", place[40] = "";
 
-	if (why->chunk >= 0)
+	if (told->chunk >= 0)
 		snprintf(chunk, sizeof(chunk), "chunk %" PRId64 ": ",
-			 why->chunk);
-	snprintf(text, cap, "%s%s%s%s, at byte %" PRIu64, entry,
-		 *entry ? ": " : "", chunk,
-		 why->text[0] ? why->text : bloscfs_err_name(why->err),
-		 why->off);
+			 told->chunk);
+	if (told->placed)
+		snprintf(place, sizeof(place), ", at byte %" PRIu64,
+			 told->off);
+	snprintf(text, cap, "%.*s%s%s%s", (int)told->entry_len, told->text,
+		 chunk, told->text + told->entry_len, place);
+}
+
+/* text takes the words. */
+static struct check_told told_of(uint64_t pos, const char *entry,
+				 const struct bloscfs_diag *why,
+				 char text[MAX_TEXT])
+{
+	snprintf(text, MAX_TEXT, "%s%s%s", entry, *entry ? ": " : "",
+		 why->text[0] ? why->text : bloscfs_err_name(why->err));
+	return (struct check_told){
+		.pos = pos, .chunk = why->chunk < 0 ? -1 : why->chunk,
+		.off = why->off, .placed = true, .text = text,
+		.entry_len = *entry ? strlen(entry) + 2 : 0,
+	};
 }
 
 /* What there is no memory for is left out: the verdict has it. */
-static void add(struct check_list *list, uint64_t pos, const char *text)
+static void add(struct check_list *list, const struct check_told *told)
 {
 	size_t cap = list->cap ? 2 * list->cap : 8;
-	struct check_told *told;
+	struct check_told *all;
 	char *copy;
 
 	if (list->n == list->cap) {
-		told = realloc(list->told, cap * sizeof(*told));
-		if (!told)
+		all = realloc(list->told, cap * sizeof(*all));
+		if (!all)
 			return;
-		list->told = told;
+		list->told = all;
 		list->cap = cap;
 	}
-	copy = strdup(text);
-	if (copy)
-		list->told[list->n++] = (struct check_told){ pos, copy };
+	copy = strdup(told->text);
+	if (!copy)
+		return;
+	list->told[list->n] = *told;
+	list->told[list->n++].text = copy;
 }
 
 void check_note_as(struct check_finding *finding, uint64_t pos,
@@ -81,24 +100,38 @@ void check_note_as(struct check_finding *finding, uint64_t pos,
 		   const struct bloscfs_diag *why)
 {
 	char text[sizeof(finding->text)];
+	struct check_told told = told_of(pos, entry, why, text);
 
-	word(text, sizeof(text), entry, why);
 	if (verdict == CHECK_DAMAGED)
-		add(&finding->damage, pos, text);
+		add(&finding->damage, &told);
 	if (!counts(finding, pos, verdict))
 		return;
 	finding->verdict = verdict;
 	finding->pos = pos;
-	memcpy(finding->text, text, sizeof(text));
+	finding->first = told;
+	finding->first.text = memcpy(finding->text, text, sizeof(text));
+}
+
+void check_note_words(struct check_finding *finding,
+		      enum check_verdict verdict, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+	va_end(args);
+	finding->verdict = verdict;
+	finding->first = (struct check_told){ .chunk = -1,
+					      .text = finding->text };
 }
 
 void check_remark(struct check_finding *finding,
 		  const struct bloscfs_diag *why)
 {
 	char text[sizeof(finding->text)];
+	struct check_told told = told_of(why->off, "", why, text);
 
-	word(text, sizeof(text), "", why);
-	add(&finding->notes, why->off, text);
+	add(&finding->notes, &told);
 }
 
 void check_note(struct check_finding *finding, uint64_t pos,
@@ -111,53 +144,54 @@ void check_note(struct check_finding *finding, uint64_t pos,
 	check_note_as(finding, pos, verdict_of(err), entry, &own);
 }
 
-/* ---- lines ----------------------------------------------------------- */
+/* ---- in order -------------------------------------------------------- */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
 
 static int compare_told(const void *a, const void *b)
 {
 	const struct check_told *x = a, *y = b;
+	int order = compare_u64(x->pos, y->pos);
 
-	if (x->pos != y->pos)
-		return x->pos < y->pos ? -1 : 1;
-	return strcmp(x->text, y->text);
+	if (!order)
+		order = strcmp(x->text, y->text);
+	if (!order)
+		order = compare_u64((uint64_t)x->chunk, (uint64_t)y->chunk);
+	return order ? order : compare_u64(x->off, y->off);
 }
 
-/* known: what the container's own line says. */
-static void put_list(FILE *out, const char *word, const char *path,
-		     struct check_list *list, const char *known,
-		     void (*put)(FILE *out, const char *text))
+bool check_is_same(const struct check_told *a, const struct check_told *b)
 {
-	const char *before = known;
-	size_t n_told = 0;
+	return a->chunk == b->chunk && a->off == b->off &&
+	       a->placed == b->placed && a->entry_len == b->entry_len &&
+	       strcmp(a->text, b->text) == 0;
+}
 
+static void sort(struct check_list *list)
+{
 	if (list->n)
 		qsort(list->told, list->n, sizeof(*list->told), compare_told);
-	for (size_t i = 0; i < list->n; i++) {
-		const char *text = list->told[i].text;
-
-		if (strcmp(text, before) == 0 || strcmp(text, known) == 0)
-			continue;
-		fprintf(out, "#%s\t", word);
-		put(out, path);
-		putc('\t', out);
-		if (n_told == CHECK_MAX_TOLD - 1) {
-			fprintf(out, "more than %d; what follows was not "
-				"told\n", CHECK_MAX_TOLD);
-			return;
-		}
-		put(out, text);
-		putc('\n', out);
-		before = text;
-		n_told++;
-	}
 }
 
-void check_put_told(FILE *out, const char *path, struct check_finding *finding,
-		    void (*put)(FILE *out, const char *text))
+void check_sort(struct check_finding *finding)
 {
-	put_list(out, "damage", path, &finding->damage,
-		 finding->verdict == CHECK_DAMAGED ? finding->text : "", put);
-	put_list(out, "note", path, &finding->notes, "", put);
+	sort(&finding->damage);
+	sort(&finding->notes);
+}
+
+const struct check_told *check_next(const struct check_list *list, size_t *i)
+{
+	const struct check_told *told;
+
+	do {
+		if (*i == list->n)
+			return NULL;
+		told = &list->told[(*i)++];
+	} while (*i > 1 && check_is_same(told, told - 1));
+	return told;
 }
 
 static void release_list(struct check_list *list)

@@ -206,12 +206,24 @@ static int refuse_words(struct parse *parse)
 		      "call bloscfs once for each", opts->words[2]);
 }
 
+/* Not taken in silence: somebody waits for what they would write. */
+static int refuse_unmounted(struct parse *parse)
+{
+	if (parse->opts->report)
+		return refuse(parse, "report is an option of --check; give "
+			      "that as well");
+	return refuse(parse, "json is an option of --check and --info; give "
+		      "one of them as well");
+}
+
 static int check_words(struct parse *parse)
 {
 	const struct opts *opts = parse->opts;
 
 	switch (opts->form) {
 	case FORM_MOUNT:
+		if (opts->json || opts->report)
+			return refuse_unmounted(parse);
 		if (opts->n_words != 2)
 			return refuse_words(parse);
 		if (opts->allow_other && opts->allow_root)
@@ -231,10 +243,14 @@ static int check_words(struct parse *parse)
 		return 0;
 	case FORM_INFO:
 		if (opts->n_words == 0)
-			return refuse(parse, "--info needs a container file; "
-				      "name one or more");
+			return refuse(parse, "--info needs a container or a "
+				      "folder of them; name one or more");
+		if (opts->report)
+			return refuse_unmounted(parse);
 		return 0;
 	case FORM_CAT:
+		if (opts->json || opts->report)
+			return refuse_unmounted(parse);
 		if (opts->n_words < 2)
 			return refuse(parse, "--cat needs a container and what "
 				      "of it to write, as in bloscfs --cat "
@@ -312,6 +328,7 @@ void opts_release(struct opts *opts)
 	free(opts->views);
 	choice_release(&opts->choice);
 	free(opts->log_file);
+	free(opts->report);
 	free(opts->catalog);
 	free(opts->ca_file);
 	free(opts->disk_cache);
@@ -319,4 +336,5 @@ void opts_release(struct opts *opts)
 	free(opts->fuse);
 	opts->views = opts->log_file = opts->fsname = opts->fuse = NULL;
 	opts->catalog = opts->ca_file = opts->disk_cache = NULL;
+	opts->report = NULL;
 }

@@ -40,6 +40,8 @@ struct opts {
 	uint64_t readahead;
 	uint64_t threads;
 	uint64_t jobs;		/* of --check; 0: as many as CPUs */
+	bool json;		/* of --check and --info */
+	char *report;		/* of --check; a file */
 	char *views;
 	struct choice choice;	/* formats, include, exclude */
 	bool keep;		/* directories lie beside their containers */

@@ -88,12 +88,15 @@ static void write_option(FILE *out, const struct opts *opts,
 void opts_write(const struct opts *opts, const char *source,
 		const char *mountpoint, FILE *out)
 {
+	bool of_mounts = true;
+
 	write_text(out, "source", source);
 	write_text(out, "mountpoint", mountpoint);
 	for (const struct opt *opt = opts_table; opt < opts_table + n_opts;
 	     opt++) {
-		/* jobs is an option of --check alone. */
-		if (opt->where != AT(jobs) || opt->kind != OPT_COUNT)
+		if (opt->kind == OPT_GROUP)
+			of_mounts = strcmp(opt->name, "check") != 0;
+		else if (of_mounts)
 			write_option(out, opts, opt);
 	}
 	for (size_t i = 0; i < opts->choice.n_rules; i++)
@@ -107,15 +110,15 @@ static void help_usage(FILE *out)
 {
 	fputs("usage: bloscfs [options] SOURCE MOUNTPOINT\n"
 	      "       bloscfs --unmount MOUNTPOINT\n"
-	      "       bloscfs --info SOURCE...\n"
-	      "       bloscfs --check SOURCE...\n"
+	      "       bloscfs --info SOURCE... [--json]\n"
+	      "       bloscfs --check SOURCE... [--json] [--report=FILE]\n"
 	      "       bloscfs --cat SOURCE ENTRY...\n"
 	      "       bloscfs --version | --help[=NAME]\n\n"
 	      "Shows the Blosc containers of a folder, of a bucket, or one "
 	      "container, as\ndirectories of plain files; or one of those "
 	      "files without a mount.\n\n"
-	      "  -f, --foreground          do not go to the background\n"
-	      "  -d                        the same, and log each request\n\n",
+	      "  -f, --foreground   stay in the foreground; -d: and log each "
+	      "request\n\n",
 	      out);
 }
 

@@ -321,7 +321,7 @@ def what_the_kernel_lacks_is_told_or_refused(work):
 # others.
 OPTIONS = [
     {"cache_size": "8M", "max_memory": "64M", "max_request": "8M",
-     "threads": "4", "jobs": "2", "views": "all", "formats": "b2frame",
+     "threads": "4", "views": "all", "formats": "b2frame",
      "include": "*", "exclude": "*.none", "keep": None, "attr_timeout": "2",
      "noxattr": None, "readahead": "1M", "drop_behind": None,
      "allow_other": None, "uid": "1", "gid": "1", "fmask": "0133",
@@ -339,6 +339,7 @@ ELSEWHERE = {
     "log_file": "with_restart_another_one_serves",
     "catalog": "remote_folders_test.py", "ca_file": "remote_tls_test.py",
     "disk_cache": "diskcache_test.py", "disk_cache_size": "the same",
+    "jobs": "is for --check", "json": "the same", "report": "the same",
 }
 
 
