@@ -181,6 +181,11 @@ void bfs_json_array(struct bfs_json *json)
 	open_level(json, true, false);
 }
 
+void bfs_json_object_inline(struct bfs_json *json)
+{
+	open_level(json, false, true);
+}
+
 void bfs_json_array_inline(struct bfs_json *json)
 {
 	open_level(json, true, true);

@@ -38,6 +38,7 @@ void bfs_json_init(struct bfs_json *json, size_t max_len);
 void bfs_json_release(struct bfs_json *json);
 
 void bfs_json_object(struct bfs_json *json);
+void bfs_json_object_inline(struct bfs_json *json); /* on one line */
 void bfs_json_object_end(struct bfs_json *json);
 void bfs_json_array(struct bfs_json *json);
 void bfs_json_array_inline(struct bfs_json *json); /* on one line */

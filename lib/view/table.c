@@ -3,8 +3,10 @@
  * table.c - chunks.tsv: one line per chunk, all of one length, so that line N
  * begins at a known place and is made when it is read.
  *
- * 128 bytes each: a line of names, then chunk after chunk. Fields are set
- * flush right and separated by tabs; what is not known is "-".
+ * 128 bytes each: a line of names, then chunk after chunk. Fields are separated
+ * by tabs, and have no blanks around them, so that cut and awk take them as
+ * they are; the last one alone, "padding", is blanks up to the line's length.
+ * What is not known is "-".
  */
 #include "base/bytes.h"
 #include "codec/codec.h"
@@ -19,7 +21,7 @@
 
 #define LINE 128
 #define MAX_CHUNKS UINT64_C(10000000000)	/* numbers of ten digits */
-#define MAX_FILTERS 32			/* bytes of that field */
+#define MAX_FILTERS 31			/* bytes of that field */
 #define FIELD 32			/* bytes of any other, with its NUL */
 
 enum { NUMBER, OFFSET, CBYTES, NBYTES, CODEC, FILTERS, SPECIAL, BLOCKS,
@@ -27,7 +29,7 @@ enum { NUMBER, OFFSET, CBYTES, NBYTES, CODEC, FILTERS, SPECIAL, BLOCKS,
 
 static const struct {
 	const char *name;
-	int width;
+	int width;		/* at most */
 } fields[N_FIELDS] = {
 	[NUMBER] = { "chunk", 10 },
 	[OFFSET] = { "offset", 19 },
@@ -40,9 +42,9 @@ static const struct {
 	[STATUS] = { "status", 11 },
 };
 
-/* The widths, and a tab or line end behind each. */
-_Static_assert(10 + 19 + 10 + 10 + 10 + MAX_FILTERS + 7 + 10 + 11 + N_FIELDS ==
-	       LINE, "a line has its length");
+/* The widths, and a tab behind each; the line end. */
+_Static_assert(10 + 19 + 10 + 10 + 10 + MAX_FILTERS + 7 + 10 + 11 + N_FIELDS +
+	       1 == LINE, "a line has its length");
 
 static void set_u64(char *field, uint64_t v)
 {
@@ -105,15 +107,16 @@ static void set_facts(char field[N_FIELDS][FIELD + 1],
 }
 
 /* line holds LINE + 1 bytes. */
-static void put_fields(char field[N_FIELDS][FIELD + 1], char *line)
+static void put_fields(char field[N_FIELDS][FIELD + 1], const char *padding,
+		       char *line)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < N_FIELDS; i++)
-		at += (size_t)snprintf(line + at, LINE + 1 - at, "%*.*s%c",
-				       fields[i].width, fields[i].width,
-				       field[i],
-				       i + 1 < N_FIELDS ? '\t' : '\n');
+		at += (size_t)snprintf(line + at, LINE + 1 - at, "%.*s\t",
+				       fields[i].width, field[i]);
+	snprintf(line + at, LINE + 1 - at, "%-*s\n", (int)(LINE - 1 - at),
+		 padding);
 }
 
 static void make_names(char *line)
@@ -122,7 +125,7 @@ static void make_names(char *line)
 
 	for (size_t i = 0; i < N_FIELDS; i++)
 		snprintf(field[i], sizeof(field[i]), "%s", fields[i].name);
-	put_fields(field, line);
+	put_fields(field, "padding", line);
 }
 
 static enum bfs_err make_line(struct bfs_container *container, uint64_t n,
@@ -136,7 +139,7 @@ static enum bfs_err make_line(struct bfs_container *container, uint64_t n,
 		strcpy(field[i], "-");
 	set_u64(field[NUMBER], n);
 	set_facts(field, &facts);
-	put_fields(field, line);
+	put_fields(field, "", line);
 	return BFS_OK;
 }
 

@@ -143,7 +143,7 @@ static void put_chunk(struct bfs_json *json,
 	const char *special = bfs_special_name(facts->kind);
 	char name[24];
 
-	bfs_json_object(json);
+	bfs_json_object_inline(json);
 	if (facts->stored)
 		put_u64(json, "offset", facts->span.off);
 	put_u64(json, "cbytes", facts->stored ? h->cbytes : 0);

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import struct
+import subprocess
 import xml.etree.ElementTree as xml
 
 import harness
@@ -18,7 +19,7 @@ DATA = samples.noise(1 << 20)
 CHUNK = 1 << 16
 LINE = 128
 NAMES = ["chunk", "offset", "cbytes", "nbytes", "codec", "filters",
-         "special", "blocks", "status"]
+         "special", "blocks", "status", "padding"]
 
 
 def containers(mount):
@@ -40,7 +41,9 @@ def table(folder):
     for line in lines:
         assert line.endswith("\n") and line.count("\n") == 1, line
         equal(line.count("\t"), len(NAMES) - 1, f"tabs of {line!r}")
-        rows.append([field.strip(" ") for field in line[:-1].split("\t")])
+        *fields, padding = line[:-1].split("\t")
+        assert not any(" " in field for field in fields), line
+        rows.append([*fields, padding.rstrip(" ")])
     equal(rows[0], NAMES, f"names of {path}")
     return [dict(zip(NAMES, row)) for row in rows[1:]]
 
@@ -87,6 +90,30 @@ def tables_of_all_samples_say_what_their_chunks_are(work):
         equal(mount.process.poll(), None, "the daemon's status")
     equal(statuses, {"good", "damaged", "unsupported"})
     assert lines > 1000, lines
+
+
+def cut_and_awk_take_a_table_as_it_is(work):
+    with Mount(work, harness.DATA, "--views=table,chunks") as mount:
+        folder = mount.path("good-frame-specials.b2frame")
+        rows = table(folder)
+        for command, wanted in (
+                (["cut", "-f1,8,9"], [[row["chunk"], row["blocks"],
+                                       row["status"]] for row in rows]),
+                (["awk", "-F\t", '$7 == "zeros" { print $1 }'],
+                 [[row["chunk"]] for row in rows
+                  if row["special"] == "zeros"]),
+                (["awk", '$9 == "good" { print $1 "\t" $4 }'],
+                 [[row["chunk"], row["nbytes"]] for row in rows])):
+            printed = subprocess.run([*command, folder + "/chunks.tsv"],
+                                     check=True, capture_output=True,
+                                     text=True).stdout.splitlines()
+            equal([line.split("\t") for line in printed
+                   if not line.startswith("chunk\t")], wanted, str(command))
+            assert wanted, command
+        value = os.getxattr(folder + "/chunks/0000000000",
+                            "user.bloscfs.chunk")
+        equal(value.count(b"\n"), 0, "line ends of the attribute")
+        equal(json.loads(value)["offset"], 97, "the attribute")
 
 
 def a_line_is_found_by_its_number(work):
@@ -255,6 +282,7 @@ def the_reference_library_decodes_a_file_in_raw(work):
 
 if __name__ == "__main__":
     harness.main([
+        cut_and_awk_take_a_table_as_it_is,
         tables_of_all_samples_say_what_their_chunks_are,
         a_line_is_found_by_its_number,
         a_lost_source_is_an_error_and_no_damage,
