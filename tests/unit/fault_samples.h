@@ -33,6 +33,8 @@ static struct sample samples[] = {
 	{ .path = "good-dict-zstd.blosc2" },
 	{ .path = "good-store-single.b2z" },
 	{ .path = "good-store.b2e" },
+	{ .path = "good-table-dictionary.b2z", .is_large = true },
+	{ .path = "good-table-utf8.b2z", .is_large = true },
 	{ .path = "bad-frame-index.b2frame" },
 	{ .path = "bad-nd-shape.b2nd" },
 	{ .path = "unsupported-frame-filter200.b2frame" },
