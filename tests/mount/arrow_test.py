@@ -281,7 +281,11 @@ def hostile_tables_are_refused_or_told(work):
                           ("beyond", [0, 3, 5, 99, 6, 20]),
                           ("below", [-9, 3, 5, 9, 16, 20])):
         make(name, text(offsets))
+    make("twins", *[({"name": "d" * 300, "kind": "int32"}, {})] * 70)
     with Mount(work, source, VIEWS) as mount:
+        left = info(mount.path("twins.b2z"))["arrow"]
+        equal((list(left["left_out"]), left["more_left_out"]),
+              (["d" * 200], 6))
         for name, word in (("schema", ""), ("nameless", "without a name"),
                            ("many", "more than 4096"),
                            ("marks", "a byte each")):

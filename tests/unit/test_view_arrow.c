@@ -262,6 +262,11 @@ static void equal_names_get_a_number(void **state)
 	assert_int_equal(table.columns[1].name_len, 4);
 	assert_memory_equal(table.columns[1].name, "a%~2", 4);
 	assert_memory_equal(table.columns[2].name, "a%~3", 4);
+	for (int i = 3; i < 9; i++)
+		assert_int_equal(bfs_arrow_add(&table, "a", 1, &type, &column,
+					       NULL), BFS_OK);
+	assert_int_equal(bfs_arrow_add(&table, "a", 1, &type, &column, &diag),
+			 BFS_ERR_UNSUPPORTED);
 	while (table.n_columns < BFS_ARROW_COLUMNS) {
 		char name[16];
 		int len = snprintf(name, sizeof(name), "c%zu",

@@ -336,8 +336,12 @@ static enum bfs_err add_dictionary(const struct making *making,
 	err = add_words(making, words_store, &type.n_words, diag);
 	bfs_arrow_close_last(making->stores);
 	BFS_TRY(err);
-	BFS_TRY(bfs_arrow_add(making->table, item->name, item->name_len, &type,
-			      &column, diag));
+	err = bfs_arrow_add(making->table, item->name, item->name_len, &type,
+			    &column, diag);
+	if (err != BFS_OK) {
+		bfs_free(making->table->words[--making->table->n_words].bytes);
+		return err;
+	}
 	column->store = store;
 	column->step = 4;
 	column->nulls.rule = BFS_ARROW_NEGATIVE;

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define MOST_NAME 200		/* bytes told of a name */
+
 /* ---- those left out -------------------------------------------------- */
 
 void bfs_arrow_lefts_release(struct bfs_arrow_lefts *lefts)
@@ -37,7 +39,8 @@ enum bfs_err bfs_arrow_leave(struct bfs_arrow_lefts *lefts, const char *name,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for names");
 	if (lefts->n < BFS_ARROW_LEFT) {
 		left = &lefts->list[lefts->n];
-		left->name = bfs_memdup0(name, name_len);
+		left->name = bfs_memdup0(name, (size_t)bfs_min(name_len,
+							       MOST_NAME));
 		if (!left->name)
 			return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 					"no memory for names");

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MOST_TWINS 10		/* columns of one name, and one more */
+
 static void free_column(struct bfs_arrow_column *column)
 {
 	bfs_free(column->name);
@@ -47,20 +49,32 @@ static bool has_name(const struct bfs_arrow_table *table, const char *name,
 }
 
 /* A copy of the name, with a number behind where it is there already: programs
- * refuse tables with two columns of one name. */
-static char *copy_name(const struct bfs_arrow_table *table, const char *name,
-		       size_t len, size_t *ret_len)
+ * refuse tables with two columns of one name. Few numbers are tried, so that
+ * thousands of such columns cost no more than others. */
+static enum bfs_err copy_name(const struct bfs_arrow_table *table,
+			      const char *name, size_t len, char **ret_copy,
+			      size_t *ret_len, struct bfs_diag *diag)
 {
-	char *copy = bfs_alloc(len + 24);
+	char *copy = bfs_alloc(len + 8);
+	size_t copy_len = len;
+	unsigned n = 1;
 
 	if (!copy)
-		return NULL;
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a column");
 	if (len)
 		memcpy(copy, name, len);
-	*ret_len = len;
-	for (unsigned n = 2; has_name(table, copy, *ret_len); n++)
-		*ret_len = len + (size_t)snprintf(copy + len, 24, "%%~%u", n);
-	return copy;
+	while (has_name(table, copy, copy_len)) {
+		if (++n == MOST_TWINS) {
+			bfs_free(copy);
+			return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
+					"too many columns have its name");
+		}
+		copy_len = len + (size_t)snprintf(copy + len, 8, "%%~%u", n);
+	}
+	*ret_copy = copy;
+	*ret_len = copy_len;
+	return BFS_OK;
 }
 
 static enum bfs_err make_room(struct bfs_arrow_table *table,
@@ -95,10 +109,8 @@ enum bfs_err bfs_arrow_add(struct bfs_arrow_table *table, const char *name,
 	if (type->has_nat)
 		column.nulls.rule = BFS_ARROW_NAT;
 	BFS_TRY(make_room(table, diag));
-	column.name = copy_name(table, name, name_len, &column.name_len);
-	if (!column.name)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a column");
+	BFS_TRY(copy_name(table, name, name_len, &column.name,
+			  &column.name_len, diag));
 	table->columns[table->n_columns] = column;
 	*ret_column = &table->columns[table->n_columns++];
 	return BFS_OK;

@@ -83,8 +83,8 @@ struct bfs_arrow_table {
 void bfs_arrow_release(struct bfs_arrow_table *table);
 
 /* Adds a column, an empty one with that name and type: lists, places and
- * row_len are the caller's. A name that is there already becomes NAME%~2.
- * LIMIT where there are too many. */
+ * row_len are the caller's. A name that is there already becomes NAME%~2,
+ * up to %~9, then UNSUPPORTED. LIMIT where there are too many. */
 enum bfs_err bfs_arrow_add(struct bfs_arrow_table *table, const char *name,
 			   size_t name_len, const struct bfs_arrow_type *type,
 			   struct bfs_arrow_column **ret_column,
