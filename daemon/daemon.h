@@ -26,6 +26,7 @@ struct daemon {
 	const struct opts *opts;
 	const char *source;
 	char *mountpoint;		/* absolute, without symlinks */
+	bool made_point;		/* it is ours to remove */
 	struct bloscfs *fs;
 	struct src src;
 	struct tree tree;

@@ -14,6 +14,7 @@
 #include "log/log.h"
 #include "mount/ask.h"
 #include "mount/child.h"
+#include "mount/holders.h"
 #include "mount/line.h"
 #include "mount/point.h"
 #include "mount/ready.h"
@@ -34,6 +35,8 @@
 
 /* What a server that gives up is given to end by itself. */
 #define FORCED_SECONDS 10
+/* After so long somebody is in the way, and it is said who. */
+#define HELD_SECONDS 1
 /* What it is given for its first answer, which needs no file but SOURCE. */
 #define ANSWER_SECONDS 30
 /* Whoever dies more often than that is not started again. */
@@ -48,7 +51,8 @@ struct keeper {
 	struct child child;	/* who serves */
 	struct point point;
 	int signals;		/* signalfd */
-	int timer;		/* timerfd: who serves has had its time */
+	int timer;		/* timerfd: who serves has had its time; or,
+				 * if not forced, should have ended by now */
 	bool asked;		/* to end */
 	bool forced;		/* without waiting */
 	bool serves;		/* it has been mounted once */
@@ -70,6 +74,21 @@ static void take_down(struct keeper *keeper)
 	line_send(&keeper->child.line, LINE_HURRY, NULL, -1);
 	if (!point_detach(&keeper->point, true))
 		line_send(&keeper->child.line, LINE_END, NULL, -1);
+	if (!keeper->forced)
+		set_timer(keeper, HELD_SECONDS);
+}
+
+/* Whoever pressed Ctrl-C sees a program that does not end. */
+static void tell_holders(const struct keeper *keeper)
+{
+	struct holders who;
+
+	holders_find(keeper->point.major, keeper->point.minor, &who);
+	log_msg(LEVEL_NOTICE, "unmounted, and waits for %s%s%s; a second "
+		"signal ends it at once", who.users[0] ? who.users :
+		who.spaces[0] ? "" : "who has something open there",
+		who.users[0] && who.spaces[0] ? ", " : "", who.spaces[0] ?
+		who.spaces : "");
 }
 
 /* ---- Who serves ------------------------------------------------------ */
@@ -259,7 +278,10 @@ static void keep(struct keeper *keeper)
 		if (poll(fds, 3, -1) <= 0)
 			continue;
 		if (fds[2].revents) {
-			kill(keeper->child.pid, SIGKILL);
+			if (keeper->forced)
+				kill(keeper->child.pid, SIGKILL);
+			else
+				tell_holders(keeper);
 			set_timer(keeper, 0);
 		}
 		if (fds[1].revents)
@@ -371,6 +393,16 @@ static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 	keep(keeper);
 }
 
+/* In a container even root may not, unless it was started so. */
+static const char *advice(void)
+{
+	if (!strstr(session_said(), strerror(EPERM)))
+		return "check who may mount there";
+	return "a container needs SYS_ADMIN and /dev/fuse to mount (--cap-add "
+	       "SYS_ADMIN --device /dev/fuse); bloscfs --cat reads without a "
+	       "mount";
+}
+
 static enum exit_code mount_and_keep(struct keeper *keeper, keeper_told told,
 				     void *arg)
 {
@@ -379,8 +411,8 @@ static enum exit_code mount_and_keep(struct keeper *keeper, keeper_told told,
 	enum exit_code code;
 
 	if (!hand_over(keeper)) {
-		snprintf(error, sizeof(error), "cannot mount on '%s': %s; "
-			 "check who may mount there", point, session_said());
+		snprintf(error, sizeof(error), "cannot mount on '%s': %s; %s",
+			 point, session_said(), advice());
 		told(arg, error);
 		return child_kill(&keeper->child);
 	}

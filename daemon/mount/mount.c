@@ -61,7 +61,8 @@ static int check_device(const struct opts *opts, char *error, size_t cap)
 		return 0;
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
 		return refuse(error, cap, "there is no /dev/fuse; load the "
-			      "kernel's module with 'modprobe fuse'");
+			      "kernel's module with 'modprobe fuse', or give "
+			      "it to the container (--device /dev/fuse)");
 	return refuse(error, cap, "cannot open /dev/fuse: %s; ask for access "
 		      "to it", strerror(errno));
 }
@@ -218,7 +219,17 @@ static int clear_dead(const char *mountpoint, char *error, size_t cap)
 	return status;
 }
 
-static int check_point(const char *mountpoint, char *error, size_t cap)
+static int make_point(const char *mountpoint, char *error, size_t cap)
+{
+	if (mkdir(mountpoint, 0777) == 0)
+		return 0;
+	return refuse(error, cap, "cannot make mount point '%s': %s; choose a "
+		      "name in a folder that is there and yours to write",
+		      mountpoint, strerror(errno));
+}
+
+static int check_point(const struct opts *opts, const char *mountpoint,
+		       bool *ret_made, char *error, size_t cap)
 {
 	struct stat st;
 
@@ -234,23 +245,28 @@ static int check_point(const char *mountpoint, char *error, size_t cap)
 				      "your own", mountpoint);
 		return 0;
 	}
+	if (errno == ENOENT && opts->mkdir) {
+		*ret_made = make_point(mountpoint, error, cap) == 0;
+		return *ret_made ? 0 : -1;
+	}
 	if (errno == ENOENT)
 		return refuse(error, cap, "mount point '%s' does not exist; "
-			      "create it with mkdir", mountpoint);
+			      "create it with mkdir, or give --mkdir",
+			      mountpoint);
 	return refuse(error, cap, "cannot use mount point '%s': %s; give an "
 		      "existing directory", mountpoint, strerror(errno));
 }
 
 int mount_check(const struct opts *opts, const char *mountpoint,
-		char **ret_real, char *error, size_t cap)
+		char **ret_real, bool *ret_made, char *error, size_t cap)
 {
 	struct mount_entry entry;
 	char *real;
 
+	*ret_made = false;
 	if (clear_dead(mountpoint, error, cap) ||
-	    check_point(mountpoint, error, cap))
-		return -1;
-	if (check_device(opts, error, cap) || check_user(opts, error, cap))
+	    check_device(opts, error, cap) || check_user(opts, error, cap) ||
+	    check_point(opts, mountpoint, ret_made, error, cap))
 		return -1;
 	real = ask_real_path(mountpoint);
 	if (!real)

@@ -30,9 +30,10 @@ int mount_refuse_silent(const char *mountpoint, char *error, size_t cap);
 
 /* Whether a mount can be made. One of the caller's own at that place whose
  * daemon is dead is cleared, which is said on stderr. *ret_real is the mount
- * point without symlinks, to be freed. 0 or -1. */
+ * point without symlinks, to be freed; with the option mkdir it is made where
+ * it is not there, and *ret_made says so. 0 or -1. */
 int mount_check(const struct opts *opts, const char *mountpoint,
-		char **ret_real, char *error, size_t cap);
+		char **ret_real, bool *ret_made, char *error, size_t cap);
 
 /* The options for libfuse, to be freed; NULL on no memory. */
 char *mount_options(const struct opts *opts, const char *source);

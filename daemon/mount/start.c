@@ -171,8 +171,8 @@ static enum exit_code check_point(struct daemon *daemon, const char *point)
 {
 	char error[SAY_CAP];
 
-	if (mount_check(daemon->opts, point, &daemon->mountpoint, error,
-			sizeof(error)))
+	if (mount_check(daemon->opts, point, &daemon->mountpoint,
+			&daemon->made_point, error, sizeof(error)))
 		return say_failed(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
@@ -250,6 +250,14 @@ static enum exit_code prepare(struct daemon *daemon)
 	return code;
 }
 
+/* What was made for this mount goes with it, unless somebody put something
+ * there meanwhile. */
+static void leave_point(const struct daemon *daemon)
+{
+	if (daemon->made_point && daemon->mountpoint)
+		rmdir(daemon->mountpoint);
+}
+
 static bool told_in_foreground(void *arg, const char *error)
 {
 	if (error) {
@@ -295,6 +303,7 @@ static enum exit_code run_child(struct daemon *daemon, int fd)
 		log_msg(LEVEL_WARN, "cannot leave the working directory");
 	keeper_keep_fd(fd);
 	code = keeper_run(daemon, told_in_background, &word);
+	leave_point(daemon);
 	root_release(daemon);
 	return code;
 }
@@ -346,9 +355,12 @@ static enum exit_code run_background(struct daemon *daemon)
 	int ends[2];
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return say_failed(EXIT_FAILED, "cannot make a pipe: %s; close "
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		code = say_failed(EXIT_FAILED, "cannot make a pipe: %s; close "
 				  "some files", strerror(errno));
+		leave_point(daemon);
+		return code;
+	}
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -358,8 +370,10 @@ static enum exit_code run_background(struct daemon *daemon)
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
-		return say_failed(EXIT_FAILED, "cannot fork: %s; end some "
-			    "processes", strerror(errno));
+		code = say_failed(EXIT_FAILED, "cannot fork: %s; end some "
+				  "processes", strerror(errno));
+		leave_point(daemon);
+		return code;
 	}
 	code = await_child(pid, ends[0], daemon->mountpoint);
 	return code;
@@ -389,12 +403,14 @@ enum exit_code start_mount(const struct opts *opts)
 		source = real ? real : source;
 	}
 	daemon.source = source;
-	if (code)
-		;
-	else if (!opts->foreground)
+	if (!code && !opts->foreground) {
 		code = run_background(&daemon);
-	else
-		code = keeper_run(&daemon, told_in_foreground, (void *)opts);
+	} else {
+		if (!code)
+			code = keeper_run(&daemon, told_in_foreground,
+					  (void *)opts);
+		leave_point(&daemon);
+	}
 	root_release(&daemon);
 	free(real);
 	return code;

@@ -178,6 +178,11 @@ int unmount_run(const char *mountpoint, char *error, size_t cap)
 		snprintf(error, cap, "'%s' is not a mount of bloscfs; "
 			 "findmnt -t fuse.bloscfs lists those that are",
 			 mountpoint);
+	else if (geteuid() != 0 && mount.has_owner &&
+		 mount.owner != geteuid())
+		snprintf(error, cap, "'%s' is a mount of user %u's; that user "
+			 "or root may unmount it", mountpoint,
+			 (unsigned)mount.owner);
 	else
 		status = detach(mountpoint, path, &mount, error, cap);
 	free(path);

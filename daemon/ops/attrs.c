@@ -8,6 +8,7 @@
 #include "ops/reply.h"
 #include "ops/work.h"
 #include "tree/look.h"
+#include "tree/lost.h"
 #include "tree/opening.h"
 
 #include <errno.h>
@@ -56,6 +57,8 @@ int attrs_find(struct daemon *daemon, struct node *node,
 		control_attr(daemon, node, attr);
 		return 0;
 	}
+	if (node == daemon->tree.root)
+		lost_look(&daemon->src, daemon->source);
 	status = look_again(daemon, tree_owner(node), &st);
 	tree_stat(&daemon->tree, node, &last, &ino, &open);
 	if (status && (!open || call_is_void()))

@@ -155,20 +155,40 @@ static void op_release(fuse_req_t req, fuse_ino_t id,
 	fuse_reply_err(req, 0);
 }
 
+/* Of a file: what it takes, beside what is free where it lies. What a folder
+ * takes only a walk would tell: it is shown as its whole file system. */
+static int find_room(const struct src *src, struct statvfs *ret)
+{
+	struct stat st;
+
+	*ret = (struct statvfs){ .f_bsize = 4096, .f_frsize = 4096 };
+	if (src->far)
+		return 0;
+	if (fstatvfs(src->root_fd, ret) < 0)
+		return -errno;
+	if (!src->file || !ret->f_frsize)
+		return 0;
+	if (fstatat(src->root_fd, src->file, &st, 0) < 0)
+		return -errno;
+	ret->f_bfree = ret->f_bavail;
+	ret->f_blocks = ret->f_bfree +
+			((fsblkcnt_t)st.st_blocks * 512 + ret->f_frsize - 1) /
+			ret->f_frsize;
+	ret->f_ffree = ret->f_favail;
+	ret->f_files = ret->f_ffree + 1;
+	return 0;
+}
+
 static void op_statfs(fuse_req_t req, fuse_ino_t id)
 {
 	struct statvfs st;
+	int status = find_room(&daemon_of(req)->src, &st);
 
 	(void)id;
-	if (daemon_of(req)->src.far) {
-		st = (struct statvfs){ .f_bsize = 4096, .f_frsize = 4096 };
-	} else if (fstatvfs(daemon_of(req)->src.root_fd, &st) < 0) {
-		fuse_reply_err(req, errno);
+	if (status) {
+		fuse_reply_err(req, -status);
 		return;
 	}
-	/* Nothing can be added here. */
-	st.f_bfree = st.f_bavail = 0;
-	st.f_ffree = st.f_favail = 0;
 	st.f_namemax = NAME_MAX;
 	fuse_reply_statfs(req, &st);
 }

@@ -69,6 +69,10 @@ static int take_option(struct parse *parse, const char *text)
 	if (!opt->value && value)
 		return refuse(parse, "option '%s' takes no value; write "
 			      "just %s", opt->name, opt->name);
+	if (!opts_take_value(parse, opt, value) && opt->kind == OPT_NUMBER)
+		return refuse(parse, "'%s' is no value for option '%s'; give "
+			      "a number from 1 on, or leave it out", value,
+			      opt->name);
 	if (!opts_take_value(parse, opt, value))
 		return refuse(parse, "'%s' is no value for option '%s'; "
 			      "bloscfs --%s tells what it takes", value,

@@ -63,6 +63,7 @@ struct opts {
 	enum sandbox_mode sandbox;
 	bool restart;
 	uint64_t idle_timeout;	/* seconds; 0: never */
+	bool mkdir;		/* the mount point, if it is not there */
 	int notify_fd;		/* -1: none */
 
 	double connect_timeout, read_timeout;	/* seconds */

@@ -14,6 +14,7 @@ enum opt_kind {
 	OPT_FLAG,	/* bool */
 	OPT_SIZE,	/* uint64_t, with K, M, G */
 	OPT_COUNT,	/* uint64_t */
+	OPT_NUMBER,	/* the same, 1 or more */
 	OPT_SECONDS,	/* double */
 	OPT_TEXT,	/* char *, owned */
 	OPT_FORMATS,	/* a list with colons */

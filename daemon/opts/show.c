@@ -41,6 +41,7 @@ static void write_option(FILE *out, const struct opts *opts,
 		break;
 	case OPT_SIZE:
 	case OPT_COUNT:
+	case OPT_NUMBER:
 		fprintf(out, "%s=%llu\n", opt->name,
 			(unsigned long long)*(const uint64_t *)where);
 		break;

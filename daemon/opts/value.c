@@ -186,6 +186,9 @@ bool opts_take_value(struct parse *parse, const struct opt *opt,
 		return parse_size(value, where);
 	case OPT_COUNT:
 		return parse_count(value, 10, INT32_MAX / 1000, where);
+	case OPT_NUMBER:
+		return parse_count(value, 10, INT32_MAX / 1000, &number) &&
+		       number && (*(uint64_t *)where = number);
 	case OPT_SECONDS:
 		return parse_seconds(value, where);
 	case OPT_TEXT:

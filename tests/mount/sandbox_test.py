@@ -327,7 +327,7 @@ OPTIONS = [
      "allow_other": None, "uid": "1", "gid": "1", "fmask": "0133",
      "dmask": "0022", "restart": None, "connect_timeout": "5",
      "read_timeout": "5", "log_level": "info", "fsname": "x",
-     "idle_timeout": "1000", "auto_unmount": None, "max_read": "64K",
+     "idle_timeout": "1000", "mkdir": None, "auto_unmount": None, "max_read": "64K",
      "max_readahead": "64K", "max_background": "20",
      "congestion_threshold": "15", "fetch_whole": "8M"},
     {"views": "all", "immutable": None, "allow_root": None, "umask": "022",
