@@ -105,12 +105,10 @@ static enum bfs_err put_whole(struct bfs_json *json, const uint8_t *buf,
 	return bfs_msgpack_to_json(buf, len, bfs_secret_keys, json);
 }
 
-/* The value of one metalayer. Fails for errors of the moment; what is wrong
- * with the metalayer itself becomes its value. */
-static enum bfs_err put_value(struct bfs_file *file,
-			      const struct bfs_layer *layer,
-			      struct bfs_json *json, uint64_t *left,
-			      struct bfs_diag *diag)
+enum bfs_err bfs_meta_put_value(struct bfs_file *file,
+				const struct bfs_layer *layer,
+				struct bfs_json *json, uint64_t *left,
+				struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) uint8_t *buf = NULL;
 	struct bfs_diag why = { .chunk = -1 };
@@ -236,7 +234,7 @@ static enum bfs_err put_layer(struct bfs_file *file,
 	if (json->len < MAX_VALUES) {
 		json->max_len = MAX_VALUES;
 		put_name(json, layer, name);
-		err = put_value(file, layer, json, left, diag);
+		err = bfs_meta_put_value(file, layer, json, left, diag);
 		if (err == BFS_OK)
 			err = json->err;
 		mark.max_len = json->max_len = MAX_TEXT;

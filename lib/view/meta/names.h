@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names.h - metalayers by their file names. For view/meta/ alone.
+ * names.h - metalayers by their file names. For view/meta/ and the page.
  */
 #ifndef BFS_VIEW_META_NAMES_H
 #define BFS_VIEW_META_NAMES_H
