@@ -473,7 +473,10 @@ enum bfs_err bfs_html_make(struct bfs_file *file, unsigned key, char **ret_text,
 	bfs_free(page.buf);
 	if (err == BFS_OK && !text)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for a page");
+	if (err != BFS_OK)
+		return diag->err == err ? err : bfs_fail(diag, err, 0,
+							 "no page");
 	*ret_text = text;
 	*ret_len = page.len;
-	return err;
+	return BFS_OK;
 }
