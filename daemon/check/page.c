@@ -84,6 +84,21 @@ static void put_count(FILE *out, bool known, uint64_t n)
 		fputs("<td class=\"n soft\" data-n=\"\">\xe2\x80\x93", out);
 }
 
+/* "3.04x", "5.5 million x" */
+static void put_times(FILE *out, double ratio)
+{
+	static const char *const words[] = { "", " thousand ", " million ",
+					     " billion " };
+	unsigned i = 0;
+
+	while (i < 3 && ratio >= (i ? 999.95 : 99999.5)) {
+		ratio /= 1000;
+		i++;
+	}
+	fprintf(out, "%.*f%s\xc3\x97", i ? 1 : ratio < 99.5 ? 2 : 0, ratio,
+		words[i]);
+}
+
 static void put_ratio(FILE *out, bool known, uint64_t nbytes, uint64_t cbytes)
 {
 	double ratio;
@@ -93,8 +108,8 @@ static void put_ratio(FILE *out, bool known, uint64_t nbytes, uint64_t cbytes)
 		return;
 	}
 	ratio = (double)nbytes / (double)cbytes;
-	fprintf(out, "<td class=\"n\" data-n=\"%g\">%.*f\xc3\x97", ratio,
-		ratio < 99.5 ? 2 : 0, ratio);
+	fprintf(out, "<td class=\"n\" data-n=\"%.17g\">", ratio);
+	put_times(out, ratio);
 }
 
 /* ---- tallies --------------------------------------------------------- */
@@ -328,10 +343,11 @@ static void put_sizes(FILE *out, const struct page *page, uint64_t size)
 	fputs("</b>in files\n<li><b>", out);
 	put_bytes(out, page->nbytes);
 	fputs("</b>decoded\n", out);
-	if (page->cbytes)
-		fprintf(out, "<li><b>%.*f\xc3\x97</b>ratio\n",
-			page->nbytes / page->cbytes < 100 ? 2 : 0,
-			(double)page->nbytes / (double)page->cbytes);
+	if (!page->cbytes)
+		return;
+	fputs("<li><b>", out);
+	put_times(out, (double)page->nbytes / (double)page->cbytes);
+	fputs("</b>ratio\n", out);
 }
 
 /* The policy of the page, its style and all before them. */
