@@ -44,6 +44,9 @@ static int refuse_unknown(struct parse *parse, const char *name, size_t len)
 {
 	const struct opt *meant = opts_guess(name, len);
 
+	if (len == 7 && memcmp(name, "remount", len) == 0)
+		return refuse(parse, "remount: a mount cannot be changed while "
+			      "it is there; unmount it, and mount it anew");
 	if (meant)
 		return refuse(parse, "unknown option '%.*s'; did you mean %s?",
 			      (int)len, name, meant->name);

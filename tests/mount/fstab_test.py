@@ -3,7 +3,11 @@
 """mount.bloscfs: what mount(8) calls for its own type and for lines of fstab.
 
 The name is put where mount(8) looks in a mount namespace of this test alone."""
+import hashlib
 import os
+import pwd
+import shutil
+import stat
 import subprocess
 
 import harness
@@ -20,9 +24,22 @@ def make(work):
     source, point = work + "/source", work + "/point"
     for folder in (source, point, work + "/bin"):
         os.mkdir(folder)
+        os.chmod(folder, 0o755)
     harness.write(source + "/x.b2frame", samples.frame(DATA, 20000))
     os.symlink(harness.BLOSCFS, f"{work}/bin/{HELPER}")
     return source, point
+
+
+def copy_for_users(work):
+    """A build may lie where ordinary users cannot look: the program and its
+    library, which it finds beside itself, where they can."""
+    library = os.path.dirname(harness.BLOSCFS) + "/../lib/libbloscfs.so.0"
+    for what, folder in (library, "/lib"), (harness.BLOSCFS, "/program"):
+        os.mkdir(work + folder)
+        os.chmod(work + folder, 0o755)
+        shutil.copy(what, work + folder)
+    os.unlink(f"{work}/bin/{HELPER}")
+    os.symlink(work + "/program/bloscfs", f"{work}/bin/{HELPER}")
 
 
 def helper(work, *args):
@@ -31,10 +48,22 @@ def helper(work, *args):
                           text=True, timeout=30)
 
 
+def let_all_open_the_device(work):
+    """As distributions do, for this namespace."""
+    os.mkdir(work + "/dev")
+    private.command("mount", "-t", "tmpfs", "none", work + "/dev")
+    os.mknod(work + "/dev/fuse", stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
+    os.chmod(work + "/dev/fuse", 0o666)
+    private.bind(work + "/dev/fuse", "/dev/fuse")
+
+
 def put_beside_mount(work):
     """The helper in /sbin, for this namespace."""
     private.needs_root()
     sbin = os.path.realpath("/sbin")
+    # That of the test before: one over another is one too many.
+    subprocess.run(["umount", "-q", "-l", sbin], check=False, timeout=20,
+                   stderr=subprocess.DEVNULL)
     done = subprocess.run(["mount", "-t", "overlay", "-o",
                            f"lowerdir={work}/bin:{sbin}", "overlay", sbin],
                           check=False, capture_output=True, text=True)
@@ -80,6 +109,55 @@ def a_line_of_fstab_is_mounted_with_what_others_read_in_it(work):
                                                      "/.bloscfs/config")
     finally:
         gone(point)
+
+
+def a_mount_that_is_to_change_is_told_how_and_stays_as_it_is(work):
+    source, point = make(work)
+    put_beside_mount(work)
+    harness.write(work + "/fstab",
+                  f"{source} {point} bloscfs ro,noauto 0 0\n".encode())
+    private.command("mount", "-T", work + "/fstab", point)
+    try:
+        for options in ("remount,ro", "remount,cache_size=8M"):
+            done = subprocess.run(
+                ["mount", "-T", work + "/fstab", "-o", options, point],
+                check=False, stdin=subprocess.DEVNULL, capture_output=True,
+                text=True, timeout=30)
+            equal(done.returncode, 1, f"of {options}: {done.stderr}")
+            assert "mount it anew" in done.stderr, done.stderr
+            shows(point)
+    finally:
+        gone(point)
+
+
+def a_user_mounts_and_unmounts_what_fstab_lets_them(work):
+    source, point = make(work)
+    copy_for_users(work)
+    put_beside_mount(work)
+    let_all_open_the_device(work)
+    harness.write(work + "/fstab", (
+        f"{source} {point} bloscfs ro,noauto,user 0 0\n").encode())
+    private.bind(work + "/fstab", "/etc/fstab")
+    nobody = pwd.getpwnam("nobody")
+    os.chown(point, nobody.pw_uid, nobody.pw_gid)
+
+    def as_nobody(*args):
+        return private.command("setpriv", f"--reuid={nobody.pw_uid}",
+                               f"--regid={nobody.pw_gid}", "--clear-groups",
+                               *args)
+
+    as_nobody("mount", point)
+    try:
+        equal(as_nobody("sha256sum", point + "/x.b2frame/data.bin")[:64],
+              hashlib.sha256(DATA).hexdigest())
+        options, kind, _ = harness.mount_line(point)
+        equal(kind, "fuse.bloscfs")
+        assert "nosuid" in options and "nodev" in options, options
+        as_nobody("umount", point)
+        harness.wait_until(lambda: not harness.mounted(point))
+    finally:
+        harness.raw_unmount(point)
+        private.command("umount", "-l", "/dev/fuse", work + "/dev")
 
 
 def its_exit_codes_are_those_that_mount_expects(work):
@@ -128,6 +206,8 @@ if __name__ == "__main__":
     private.main([
         mount_knows_the_type,
         a_line_of_fstab_is_mounted_with_what_others_read_in_it,
+        a_mount_that_is_to_change_is_told_how_and_stays_as_it_is,
+        a_user_mounts_and_unmounts_what_fstab_lets_them,
         its_exit_codes_are_those_that_mount_expects,
         what_fakes_a_mount_makes_none,
         who_asks_to_pass_over_the_unknown_is_mounted,
