@@ -61,11 +61,23 @@ runs_example()
 	grep -q 'not a Blosc container' "$tmp/err" || cat "$tmp/err"
 }
 
+# A line that begins with a dot and is no request would be left out, text and
+# all.
+no_requests()
+{
+	grep -nE "^[.']" "$@" | grep -vE ":(\\.|')(\\\\\"|(TH|SH|SS|TP|PP|IP|RS|RE|nf|fi|br|sp|B|BI|BR|I|IB|IR|RB|RI)( |\$))"
+}
+pages() { no_requests docs/*.[1358]; }
+with_dots() { sed 's/^or$/.../' docs/bloscfs.1; }
+
 check "--help lists options" count_options
 check "the short form of --help names all options" not_short
 check "it fits a screen" fits_a_screen
 check "the manual names what --help names" only_help
 check "--help names what the manual names" only_manual
+check "each line of the manuals is shown" pages
+with_dots > "$tmp/dots.1"
+check_fails "a line that would be left out is found" no_requests "$tmp/dots.1"
 check "libbloscfs(3) names what is exported" not_named docs/libbloscfs.3
 check "libbloscfs(3) names nothing else" not_exported docs/libbloscfs.3
 without_read > "$tmp/without.3"
