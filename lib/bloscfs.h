@@ -280,6 +280,10 @@ struct bloscfs_source {
 	 * for beside what it will: of a chunk that was never read where its
 	 * blocks may lie, and what follows the beginning of all. */
 	uint64_t wait_cost;
+	/* Whether a range that lies inside needs no such wait, as it is kept
+	 * somewhere near: then nothing is guessed that it tells. NULL: never.
+	 */
+	bool (*is_near)(void *arg, uint64_t off, uint64_t len);
 };
 
 /* bloscfs_probe and bloscfs_open of such a source, which is copied. */

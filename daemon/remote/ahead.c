@@ -291,10 +291,18 @@ void ahead_follow(struct object *o, uint64_t off, uint64_t len)
 
 	s->end = off + len;
 	s->steps++;
-	if (s->steps == 1 && (!p || p->off > off || p->loading))
+	/* With a disk cache it is known later whether it is waited for. */
+	if (s->steps == 1 && (p && p->off <= off ? p->loading :
+						   !o->disk.cache))
 		note_jump(o);
 	go_ahead(o, s);
 	ask_for_all(o);
+}
+
+void ahead_lacked(struct object *o)
+{
+	if (o->streams[0].steps == 1)
+		note_jump(o);
 }
 
 void ahead_leave(struct object *o, uint64_t off, uint64_t end)

@@ -40,6 +40,7 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	if (x->checked)
 		return len;
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
+		sockets_acknowledge(x->wire.sockets, x->wire.easy);
 		answer_begin(&x->answer);
 		x->status = 1;
 		x->skipped = 0;
@@ -136,13 +137,15 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 }
 
 bool exchange_begin(struct exchange *x,
-		    const struct transport_options *options)
+		    const struct transport_options *options,
+		    struct sockets *sockets)
 {
 	CURL *easy;
 
 	x->answer = (struct answer){ .request = x->request,
 				     .response = x->response };
-	if (!wire_begin(&x->wire, x->request, x->response, options))
+	if (!wire_begin(&x->wire, x->request, x->response, options,
+			sockets))
 		return false;
 	easy = x->wire.easy;
 	return !curl_easy_setopt(easy, CURLOPT_PRIVATE, x->owner) &&

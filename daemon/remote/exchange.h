@@ -28,7 +28,8 @@ struct exchange {
 
 /* False on no memory. */
 bool exchange_begin(struct exchange *x,
-		    const struct transport_options *options);
+		    const struct transport_options *options,
+		    struct sockets *sockets);
 /* Whether an answer that began has paused for longer than silence_ms; hurry:
  * or one that has not begun. */
 bool exchange_is_silent(const struct exchange *x, uint64_t silence_ms,

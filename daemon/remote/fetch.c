@@ -118,6 +118,8 @@ static int load(struct object *o, uint64_t off, uint64_t len, char *why)
 	if (!there)
 		status = load_far(o, p, lacking, why);
 	pthread_mutex_lock(&o->lock);
+	if (!there && o->disk.cache)
+		ahead_lacked(o);
 	shorten(o, p, there ? there : lacking);
 	pieces_settle(o, p, !status);
 	return status;

@@ -365,6 +365,11 @@ int object_read(struct object *o, void *buf, size_t len, uint64_t off,
 	return pieces_read(o, buf, len, off, why);
 }
 
+bool object_is_near(struct object *o, uint64_t off, uint64_t len)
+{
+	return pieces_have(o, off, len);
+}
+
 void object_want(struct object *o, const struct extent *extents, size_t n)
 {
 	pieces_want(o, extents, n);

@@ -33,6 +33,9 @@ int object_read(struct object *object, void *buf, size_t len, uint64_t off,
  * memory set aside for that goes. */
 void object_want(struct object *object, const struct extent *extents,
 		 size_t n);
+/* Whether a range inside it is here, or in the disk cache. Does not wait for
+ * the server. */
+bool object_is_near(struct object *object, uint64_t off, uint64_t len);
 /* Whether it is still the one that was opened: 0 or -ESTALE. Asks the server
  * once in fresh_ms at most; while that fails all stays as it is. Where it was
  * not known to be the same since since_ms (remote_now_ms), it is asked about in

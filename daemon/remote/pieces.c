@@ -200,6 +200,25 @@ struct piece *pieces_find(struct object *o, uint64_t off, uint64_t end)
 	return first;
 }
 
+bool pieces_have(struct object *o, uint64_t off, uint64_t len)
+{
+	uint64_t end = off + len, lacking = 0, there = 0;
+	const struct piece *p;
+	bool have;
+
+	pthread_mutex_lock(&o->lock);
+	p = pieces_find(o, off, end);
+	have = p && !p->loading && p->off <= off && end - p->off <= p->len;
+	pthread_mutex_unlock(&o->lock);
+	if (have || !o->disk.cache)
+		return have;
+	end = pieces_round_up(o, end);
+	for (off = pieces_round_down(o, off); off < end && !lacking;
+	     off += there)
+		lacking = diskcache_lacks(&o->disk, off, end - off, &there);
+	return !lacking;
+}
+
 void pieces_keep(struct object *o, uint64_t off, uint64_t len,
 		 const void *bytes)
 {

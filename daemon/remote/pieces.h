@@ -55,6 +55,8 @@ void pieces_keep(struct object *o, uint64_t off, uint64_t len,
 /* Drops what nobody is reading, of all objects. */
 void pieces_drop_idle(struct remote *remote);
 
+/* As object_is_near. */
+bool pieces_have(struct object *o, uint64_t off, uint64_t len);
 /* As object_read and object_want. */
 int pieces_read(struct object *o, void *buf, size_t len, uint64_t off,
 		char *why);

@@ -58,6 +58,8 @@ void pieces_come(void *arg, const struct response *r, uint64_t got);
 /* Notes a read, and asks ahead of who reads forwards; and for all of a small
  * object that is read here and there, where each wait is dear. */
 void ahead_follow(struct object *o, uint64_t off, uint64_t len);
+/* The disk cache had not what was read last. */
+void ahead_lacked(struct object *o);
 /* How far it was asked for ahead, where somebody reads forwards; else 0. */
 uint64_t ahead_asked(const struct object *o, uint64_t off);
 /* Who read [off, end) wants it no more: what is on its way for him alone is

@@ -89,7 +89,8 @@ static void begin_and_drop(struct transport *t)
 		take_out(&t->fresh, job);
 		put_in(&t->active, job);
 		if (!job->cancelled && exchange_begin(&job->exchange,
-						      &t->options) &&
+						      &t->options,
+						      &t->sockets) &&
 		    curl_multi_add_handle(t->multi, job->exchange.wire.easy) ==
 			    CURLM_OK)
 			continue;

@@ -33,6 +33,7 @@ struct transport {
 	struct job *active;		/* in the multi handle */
 	struct transport_counts counts;
 	struct hosts hosts;
+	struct sockets sockets;		/* the thread's */
 };
 
 /* With the lock held: starts the thread where it is not there yet. False on no

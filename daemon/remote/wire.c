@@ -55,8 +55,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 			     "asked for");
 		return CURL_SOCKET_BAD;
 	}
-	return socket(addr->family, addr->socktype | SOCK_CLOEXEC,
-		      addr->protocol);
+	return sockets_open(w->sockets, addr);
 }
 
 static bool add_header(struct wire *w, const char *line)
@@ -189,6 +188,10 @@ static bool set_ways(struct wire *w,
 	       !curl_easy_setopt(w->easy, CURLOPT_OPENSOCKETFUNCTION,
 				 open_socket) &&
 	       !curl_easy_setopt(w->easy, CURLOPT_OPENSOCKETDATA, w) &&
+	       !curl_easy_setopt(w->easy, CURLOPT_CLOSESOCKETFUNCTION,
+				 sockets_close) &&
+	       !curl_easy_setopt(w->easy, CURLOPT_CLOSESOCKETDATA,
+				 w->sockets) &&
 	       !curl_easy_setopt(w->easy, CURLOPT_NETRC, w->request->s3 ?
 				 (long)CURL_NETRC_IGNORED :
 				 (long)CURL_NETRC_OPTIONAL) &&
@@ -231,9 +234,11 @@ static bool set_request(struct wire *w)
 
 bool wire_begin(struct wire *w, const struct request *request,
 		struct response *response,
-		const struct transport_options *options)
+		const struct transport_options *options,
+		struct sockets *sockets)
 {
-	*w = (struct wire){ .request = request, .response = response };
+	*w = (struct wire){ .request = request, .response = response,
+			    .sockets = sockets };
 	w->easy = curl_easy_init();
 	return w->easy && set_request(w) && set_ways(w, options) &&
 	       set_limits(w, options) && add_headers(w) &&

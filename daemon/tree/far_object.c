@@ -98,6 +98,11 @@ static void want_object(void *arg, const struct bloscfs_range *ranges,
 	object_want(shelf_object(arg), (const void *)ranges, n);
 }
 
+static bool is_near_object(void *arg, uint64_t off, uint64_t len)
+{
+	return object_is_near(shelf_object(arg), off, len);
+}
+
 static void close_object(void *arg)
 {
 	shelf_give(arg);
@@ -113,6 +118,7 @@ struct bloscfs_source far_source(struct lent *lent, uint64_t identity[2])
 		.identity = identity, .identity_len = 2 * sizeof(*identity),
 		.wait_cost = object_wait_cost(shelf_object(lent)),
 		.read = read_object, .will_need = want_object,
+		.is_near = is_near_object,
 		.close = close_object, .arg = lent,
 	};
 }

@@ -67,6 +67,13 @@ static void tell_outside(void *arg, const struct bfs_range *ranges, size_t n)
 	}
 }
 
+static bool is_near_outside(void *arg, uint64_t off, uint64_t len)
+{
+	const struct outside *o = arg;
+
+	return o->how.is_near(o->how.arg, off, len);
+}
+
 static void close_outside(void *arg)
 {
 	struct outside *o = arg;
@@ -105,6 +112,7 @@ static enum bfs_err make_source(const struct bloscfs_source *given,
 	how.check = o->how.check ? check_outside : NULL;
 	how.will_read = o->how.will_need ? tell_outside : NULL;
 	how.wait_cost = o->how.wait_cost;
+	how.is_near = o->how.is_near ? is_near_outside : NULL;
 	o->how.identity = NULL;
 	err = bfs_source_callback(&how, ret_source, diag);
 	if (err == BFS_OK)

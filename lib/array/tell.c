@@ -81,6 +81,7 @@ static void visit_head(struct telling *t, uint64_t n, uint32_t pos,
 		       uint64_t len)
 {
 	struct bfs_span span;
+	uint64_t head;
 
 	t->n_blocks++;
 	if (t->has_chunk && t->chunk == n)
@@ -93,9 +94,10 @@ static void visit_head(struct telling *t, uint64_t n, uint32_t pos,
 		t->over = true;
 	if (t->over || span.special != BFS_CHUNK_BLOCKS)
 		return;
-	add_range(t, span.off, bfs_min(span.avail, head_len(
-					t->array->container)));
-	if (t->source->wait_cost)
+	head = bfs_min(span.avail, head_len(t->array->container));
+	add_range(t, span.off, head);
+	if (t->source->wait_cost &&
+	    !bfs_source_is_near(t->source, span.off, head))
 		add_guess(t, n, &span, pos, len);
 }
 

@@ -69,6 +69,13 @@ static void will_read_callback(struct bfs_source *s,
 	c->how.will_read(c->how.arg, ranges, n);
 }
 
+static bool is_near_callback(struct bfs_source *s, uint64_t off, uint64_t len)
+{
+	const struct callback *c = (const struct callback *)s;
+
+	return c->how.is_near && c->how.is_near(c->how.arg, off, len);
+}
+
 static void close_callback(struct bfs_source *s)
 {
 	struct callback *c = (struct callback *)s;
@@ -81,6 +88,7 @@ static void close_callback(struct bfs_source *s)
 static const struct bfs_source_ops callback_ops = {
 	.read = read_callback,
 	.check = check_callback,
+	.is_near = is_near_callback,
 	.close = close_callback,
 };
 
@@ -89,6 +97,7 @@ static const struct bfs_source_ops told_ops = {
 	.read = read_callback,
 	.check = check_callback,
 	.will_read = will_read_callback,
+	.is_near = is_near_callback,
 	.close = close_callback,
 };
 

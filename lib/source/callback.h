@@ -23,6 +23,8 @@ struct bfs_callback {
 	enum bfs_err (*check)(void *arg, struct bfs_diag *diag);
 	/* As in struct bfs_source_ops; NULL: it is not told. */
 	void (*will_read)(void *arg, const struct bfs_range *ranges, size_t n);
+	/* As in struct bfs_source_ops; may be NULL. */
+	bool (*is_near)(void *arg, uint64_t off, uint64_t len);
 	void (*close)(void *arg);	/* may be NULL */
 	void *arg;
 	uint64_t len;			/* bytes */

@@ -71,6 +71,13 @@ static void will_read_window(struct bfs_source *s,
 	}
 }
 
+static bool is_near_window(struct bfs_source *s, uint64_t off, uint64_t len)
+{
+	struct window *w = (struct window *)s;
+
+	return bfs_source_is_near(w->parent, w->off + off, len);
+}
+
 static void close_window(struct bfs_source *s)
 {
 	bfs_source_unref(((struct window *)s)->parent);
@@ -82,6 +89,7 @@ static const struct bfs_source_ops window_ops = {
 	.check = check_window,
 	.will_need = will_need_window,
 	.will_read = will_read_window,
+	.is_near = is_near_window,
 	.rest = rest_window,
 	.close = close_window,
 };
@@ -218,6 +226,11 @@ static int compare_ranges(const void *a, const void *b)
 	const struct bfs_range *x = a, *y = b;
 
 	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+bool bfs_source_is_near(struct bfs_source *s, uint64_t off, uint64_t len)
+{
+	return s->ops->is_near && s->ops->is_near(s, off, len);
 }
 
 void bfs_source_will_read(struct bfs_source *s, struct bfs_range *ranges,

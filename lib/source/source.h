@@ -50,6 +50,9 @@ struct bfs_source_ops {
 	 * in order, with gaps between them. NULL where is_told is false. */
 	void (*will_read)(struct bfs_source *s, const struct bfs_range *ranges,
 			  size_t n);
+	/* Whether a range is read without the wait that wait_cost weighs. NULL:
+	 * never. */
+	bool (*is_near)(struct bfs_source *s, uint64_t off, uint64_t len);
 	/* Nobody reads for now; may be NULL. */
 	void (*rest)(struct bfs_source *s);
 	void (*close)(struct bfs_source *s);
@@ -151,6 +154,9 @@ void bfs_source_rest(struct bfs_source *s);
  * in any order; they are put in order and merged. For others: nothing. */
 void bfs_source_will_read(struct bfs_source *s, struct bfs_range *ranges,
 			  size_t n);
+
+/* Whether a range inside it is read without the wait that wait_cost weighs. */
+bool bfs_source_is_near(struct bfs_source *s, uint64_t off, uint64_t len);
 
 static inline uint64_t bfs_source_len(const struct bfs_source *s)
 {

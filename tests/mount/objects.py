@@ -48,10 +48,15 @@ def s3(server, **more):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "objects"
-    disable_nagle_algorithm = True
 
     def log_message(self, *_):
         """Nothing on the terminal."""
+
+    def setup(self):
+        # As servers do that leave the socket as it is: the rest of an answer
+        # waits until its head has arrived.
+        self.disable_nagle_algorithm = not self.server.nagle
+        super().setup()
 
     def do_GET(self):
         server = self.server
@@ -66,16 +71,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
             server.most_at_once = max(server.most_at_once, server.at_once)
         if server.latency:
             time.sleep(server.latency)
-        self.sent = 0
+        self.noted = False
         try:
-            status = self.answer(fault, found)
+            self.answer(fault, found)
         finally:
+            if not self.noted:
+                self.note(0, 0)
             with server.lock:
-                server.log.append((self.path, self.headers.get("Range"),
-                                   status, self.sent))
                 server.at_once -= 1
 
+    def note(self, status, sent):
+        """Before the client can have the answer, so that it is in the log by
+        then."""
+        self.noted = True
+        with self.server.lock:
+            self.server.log.append((self.path, self.headers.get("Range"),
+                                    status, sent))
+
     def plain(self, status, body=b"", **headers):
+        self.note(status, 0)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
@@ -251,6 +265,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def send(self, status, body, tag, modified, ranges=None, length=None,
              fault=None, **headers):
+        self.note(status, len(body))
         self.send_response(status)
         if tag:
             self.send_header("ETag", tag)
@@ -272,7 +287,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(body[len(body) // 2:])
             else:
                 self.wfile.write(body)
-        self.sent = len(body)
         if len(body) != length:
             self.close_connection = True
         return status
@@ -300,6 +314,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.standing = set()  # those that still are
         self.beside = []  # how many were under way when each one came
         self.hung = threading.Event()
+        self.nagle = False
         self.empty = None  # how it answers ranges of an empty object
         self.url = ("https" if context else "http") + \
             f"://127.0.0.1:{self.server_address[1]}"

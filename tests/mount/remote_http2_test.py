@@ -157,8 +157,7 @@ def ranges_share_one_connection(work):
     equal({row[1] for row in rows}, {"HTTP/2.0"}, "protocols")
     equal({row[2] for row in rows}, {"206"}, "answers")
     assert len(rows) > 50, len(rows)
-    # One until the mount stands, as threads are no part of a fork, and one.
-    equal(len({row[0] for row in rows}), 2, "connections")
+    equal(len({row[0] for row in rows}), 1, "connections")
 
 
 def a_server_of_few_streams_is_asked_by_few(work):

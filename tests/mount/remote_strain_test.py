@@ -123,6 +123,29 @@ def nothing_more_is_fetched_from_a_server_that_is_near(work):
         assert moved < len(truth) // 2, moved
 
 
+def a_server_that_waits_for_acknowledgements_gets_them_at_once(work):
+    frame, truth = made(work, mib=12)
+    dice = random.Random(8)
+    took = {}
+    with Server() as server:
+        url = server.put_file("/f.b2frame", frame)
+        for _ in range(3):
+            for server.nagle in (False, True):
+                with Mount(work, url, "--fetch_whole=0") as mount:
+                    read(mount.path("info.json"))
+                    file = pages_of(mount)
+                    begin = time.monotonic()
+                    for _ in range(40):
+                        at = dice.randrange(len(truth) // 4096) * 4096
+                        equal(os.pread(file, 4096, at), truth[at:at + 4096])
+                    took[server.nagle] = time.monotonic() - begin
+                    os.close(file)
+            # Unheard, each answer takes 40 ms more.
+            if took[True] < took[False] + 0.4:
+                break
+        assert took[True] < took[False] + 0.4, took
+
+
 def what_came_is_served_while_the_rest_is_on_its_way(work):
     frame, truth = made(work, mib=8)
     with Server() as server:
@@ -271,6 +294,7 @@ if __name__ == "__main__":
         all_of_a_small_object_is_fetched_after_some_waits,
         no_object_is_fetched_whole_that_is_larger_than_is_said,
         nothing_more_is_fetched_from_a_server_that_is_near,
+        a_server_that_waits_for_acknowledgements_gets_them_at_once,
         what_came_is_served_while_the_rest_is_on_its_way,
         a_server_that_has_too_much_to_do_is_left_alone_by_all,
         containers_of_a_server_that_hangs_leave_threads_to_others,
