@@ -14,8 +14,8 @@ extern const char bfs_html_style[];
 extern const char *const bfs_html_script[BFS_HTML_SCRIPT_PIECES];
 
 #define BFS_HTML_STYLE_SHA256 \
-	"GbFwJ6+fiImKbNF2ONd4pQRGC1He1dnWujoNmKNnqmI="
+	"AtDvDcNzL7cW5/GxleNb4eM6YVCVbltoIwz/VVa+Oag="
 #define BFS_HTML_SCRIPT_SHA256 \
-	"3scNnX89Hv3PKE3fUH9U4PkJbv2YQK2AAMsJvxAIOeE="
+	"bxjxvbiMNKxWC09AAU+6wC/t4c6+KGTFzYrfcJwmEUE="
 
 #endif

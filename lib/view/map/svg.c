@@ -88,10 +88,13 @@ static void pad(struct bfs_markup *text, size_t len)
 
 /* ---- a cell ---------------------------------------------------------- */
 
-/* "2.35", "480" */
+/* "2.35", "16.3", "480" */
 static void put_ratio(struct bfs_markup *text, uint64_t hundredths)
 {
-	if (hundredths < 10000)
+	if (hundredths >= 1000 && hundredths < 10000)
+		put(text, "%" PRIu64 ".%" PRIu64, hundredths / 100,
+		    hundredths % 100 / 10);
+	else if (hundredths < 1000)
 		put(text, "%" PRIu64 ".%02" PRIu64, hundredths / 100,
 		    hundredths % 100);
 	else
