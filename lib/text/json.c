@@ -128,7 +128,8 @@ static void open_level(struct bfs_json *json, bool is_array, bool is_inline)
 	put_text(json, is_array ? "[" : "{");
 	/* Whatever is inside an inline array is inline, too. */
 	json->is_inline[depth] =
-		is_inline || (depth && json->is_inline[depth - 1]);
+		is_inline || json->one_line ||
+		(depth && json->is_inline[depth - 1]);
 	json->is_array[depth] = is_array;
 	json->filled[depth] = 0;
 	json->depth++;

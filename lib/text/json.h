@@ -31,6 +31,7 @@ struct bfs_json {
 	uint8_t filled[BFS_JSON_DEPTH];
 	bool after_key;
 	bool ascii;		/* all else as \uXXXX; set it after init */
+	bool one_line;		/* no line breaks inside; set it after init */
 };
 
 /* max_len 0: 64 MiB. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Views about chunks, which appear when they are named: table and map."""
+import base64
 import errno
 import hashlib
 import json
@@ -280,6 +281,64 @@ def the_reference_library_decodes_a_file_in_raw(work):
                   harness.read(mount.path(name, "data.bin")), name)
 
 
+def lines_of(path):
+    """items.jsonl as values, after a look at its size and at a part of it."""
+    data = harness.read(path)
+    equal(os.stat(path).st_size, len(data), f"size of {path}")
+    with open(path, "rb", buffering=0) as file:
+        equal(os.pread(file.fileno(), 50, len(data) // 2),
+              data[len(data) // 2:len(data) // 2 + 50], f"middle of {path}")
+    assert not data or data.endswith(b"\n"), path
+    return [json.loads(line) for line in data.decode().split("\n")[:-1]]
+
+
+def lists_of_objects_are_lines_of_json(work):
+    with Mount(work, harness.DATA, "--views=info,items") as mount:
+        equal(lines_of(mount.path("good-objects.b2frame/items.jsonl")),
+              [{"a": 1, "\u00fc": [1, 2, [3, 4]]}, "text", "\u65e5\u672c",
+               {"base64": "Ynl0ZXMA"}, None, 3.5, [0, 1, 2, 3, 4], True,
+               1 << 40])
+        equal(lines_of(mount.path("good-batches.b2b/items.jsonl")),
+              [{"i": i, "s": "x" * (i % 13)} for i in range(40)])
+        equal(os.listdir(mount.path("good-frame-varchunks.b2frame")),
+              ["info.json"])
+
+
+def as_truth(value):
+    """A value as the corpus writes it."""
+    if isinstance(value, dict) and set(value) == {"base64"}:
+        return {"hex": base64.b64decode(value["base64"]).hex()}
+    if isinstance(value, dict):
+        return {key: as_truth(item) for key, item in value.items()}
+    return [as_truth(item) for item in value] \
+        if isinstance(value, list) else value
+
+
+def lists_of_the_corpus_are_what_their_writer_read(work):
+    corpus = os.environ.get("BLOSCFS_CORPUS")
+    if not corpus:
+        raise harness.Skip("BLOSCFS_CORPUS names no corpus")
+    folder = corpus + "/tables/ctable"
+    with open(folder + "/TRUTH/lists.b2d.json", encoding="utf-8") as file:
+        truth = json.load(file)
+    count = 0
+    with Mount(work, folder, "--views=items,data") as mount:
+        table = mount.path("lists.b2d")
+        lives = harness.read(table + "/_valid_rows.b2nd/data.bin")
+        for column in truth["columns"]:
+            if "sha256_jsonl" not in column["live"]:
+                continue
+            rows = lines_of(f"{table}/_cols/{column['name']}.b2b/items.jsonl")
+            text = "".join(json.dumps(as_truth(row), sort_keys=True,
+                                      separators=(",", ":"),
+                                      ensure_ascii=False) + "\n"
+                           for row, live in zip(rows, lives) if live)
+            equal(hashlib.sha256(text.encode()).hexdigest(),
+                  column["live"]["sha256_jsonl"], column["name"])
+            count += 1
+    equal(count, 4, "columns of lists")
+
+
 if __name__ == "__main__":
     harness.main([
         cut_and_awk_take_a_table_as_it_is,
@@ -290,4 +349,6 @@ if __name__ == "__main__":
         a_map_of_very_many_chunks_is_small_and_says_what_it_left_out,
         the_file_itself_is_in_raw_under_its_own_name,
         the_reference_library_decodes_a_file_in_raw,
+        lists_of_objects_are_lines_of_json,
+        lists_of_the_corpus_are_what_their_writer_read,
     ])
