@@ -137,6 +137,26 @@ static enum bfs_err count_words(const struct bfs_codec_job *job,
 	return BFS_OK;
 }
 
+/* Files hold words and items least byte first, whoever reads them; the library
+ * has both as its machine does. */
+static void turn(void *buf, size_t len, size_t width)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	for (uint8_t *p = buf, *end = p + len; p < end; p += width) {
+		for (size_t i = 0; i < width / 2; i++) {
+			uint8_t byte = p[i];
+
+			p[i] = p[width - 1 - i];
+			p[width - 1 - i] = byte;
+		}
+	}
+#else
+	(void)buf;
+	(void)len;
+	(void)width;
+#endif
+}
+
 enum bfs_err bfs_zfp_decode(const struct bfs_codec_job *job, void *state,
 			    bfs_zfp_mode *set_mode)
 {
@@ -156,9 +176,11 @@ enum bfs_err bfs_zfp_decode(const struct bfs_codec_job *job, void *state,
 	memcpy(s->buf, job->src, job->src_len);
 	memset((uint8_t *)s->buf + job->src_len, 0,
 	       (size_t)n_words * WORD - job->src_len);
+	turn(s->buf, (size_t)n_words * WORD, stream_word_bits / 8);
 	stream_rewind(s->bits);
 	zfp_stream_set_bit_stream(s->zfp, s->bits);
 	n_read = zfp_decompress(s->zfp, s->field);
+	turn(job->dst, job->dst_len, env->typesize);
 	BFS_NEED(bfs_div_up(n_read, WORD) * WORD == job->src_len);
 	return BFS_OK;
 }

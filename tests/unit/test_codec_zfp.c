@@ -66,6 +66,25 @@ static void set_zfp_mode(zfp_stream *zfp, int mode, zfp_type type)
 	}
 }
 
+/* Files hold words and items least byte first. */
+static void turn_for_file(void *buf, size_t len, size_t width)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	for (uint8_t *p = buf, *end = p + len; p < end; p += width) {
+		for (size_t i = 0; i < width / 2; i++) {
+			uint8_t byte = p[i];
+
+			p[i] = p[width - 1 - i];
+			p[width - 1 - i] = byte;
+		}
+	}
+#else
+	(void)buf;
+	(void)len;
+	(void)width;
+#endif
+}
+
 /* What the library makes of zp.raw, and of that again. */
 static void pack_zfp(int mode)
 {
@@ -100,6 +119,8 @@ static void pack_zfp(int mode)
 		zfp_field_set_pointer(field, zp.want);
 		assert_true(zfp_decompress(zfp, field) > 0);
 	}
+	turn_for_file(zp.packed, zp.packed_len, stream_word_bits / 8);
+	turn_for_file(zp.want, zp.len, zp.env.typesize);
 	stream_close(bits);
 	zfp_field_free(field);
 	zfp_stream_close(zfp);
