@@ -26,6 +26,13 @@ else:
     MISSING = None
 
 VIEWS = "--views=info,data,npy,tiff,nifti,headers"
+# What programs read right; tifffile, libtiff and nibabel read all that is
+# there. ImageJ takes u4 for i4, and refuses numbers of eight bytes and f2.
+IMAGEJ_TYPES = ("neu1", "leu2", "beu2", "lei2", "bei2", "lei4", "bei4",
+                "lef4", "bef4")
+MAGICK_TYPES = (("neu1", 8), ("leu2", 16), ("beu2", 16))
+PLASTIMATCH_TYPES = ("neu1", "leu2", "beu2", "lei2", "bei2", "lei4", "bei4",
+                     "leu4", "beu4", "lef4", "bef4")
 HEAVY = bool(os.environ.get("BLOSCFS_PROGRAMS"))
 ENTRIES = ("data.tif", "data.nii", "data.nhdr", "data.mhd", "data.vrt",
            "data.hdr")
@@ -118,10 +125,15 @@ def entries_are_there_or_info_json_says_why(work):
 
 def sizes_are_told_without_decoding(work):
     top, values = matrix(work)
-    with Mount(work, top, VIEWS) as mount:
+    with Mount(work, top, VIEWS + ",zarr,zarr2,zarr3,raw,arrow") as mount:
         for folder, _ in each(mount, values):
-            for name in os.listdir(folder):
-                os.stat(f"{folder}/{name}")
+            # Of the many keys of a store, some.
+            for inner in ("", "/raw", "/zarr", "/zarr2", "/zarr3",
+                          "/dataset.zarr", "/dataset.zarr/data"):
+                if not os.path.isdir(folder + inner):
+                    continue
+                for name in os.listdir(folder + inner)[:20]:
+                    os.stat(f"{folder}{inner}/{name}")
         stats = read(mount.path(".bloscfs/stats")).decode()
         decoded = [line for line in stats.splitlines()
                    if re.match(r"bloscfs_decoded_bytes", line)]
@@ -361,7 +373,7 @@ def imagemagick_reads_bytes_and_pairs_of_them(work):
     need_heavy("convert")
     top, values = matrix(work)
     with Mount(work, top, VIEWS) as mount:
-        for code, depth in (("neu1", 8), ("leu2", 16), ("beu2", 16)):
+        for code, depth in MAGICK_TYPES:
             wanted = values["type-" + code][0]
             out = os.path.join(work, code)
             programs.tool("convert", mount.path(f"type-{code}/data.tif[0]"),
@@ -374,7 +386,7 @@ def plastimatch_tells_the_same_numbers(work):
     need_heavy("plastimatch")
     top, values = matrix(work)
     with Mount(work, top, VIEWS) as mount:
-        for code in ("neu1", "bei2", "lef4"):
+        for code in PLASTIMATCH_TYPES:
             wanted = values["type-" + code].astype(float)
             for name in ("data.nii", "data.nhdr", "data.mhd"):
                 path = mount.path(f"type-{code}/{name}")
@@ -385,6 +397,43 @@ def plastimatch_tells_the_same_numbers(work):
                                      ("MAX", wanted.max())):
                     assert np.isclose(float(words[word]), number, rtol=1e-3,
                                       atol=1e-2), (path, said, word, number)
+
+
+def imagej_reads_the_numbers_that_it_knows(work):
+    need_heavy("xvfb-run", "java")
+    top, values = matrix(work)
+    macro = os.path.join(work, "all.ijm")
+    harness.write(macro, b"""
+a = split(getArgument(), " ");
+for (i = 0; i < a.length; i++) {
+  open(a[i]);
+  for (n = 1; n <= nSlices; n++) {
+    setSlice(n);
+    for (y = 0; y < getHeight(); y++) {
+      line = "SEEN " + i;
+      for (x = 0; x < getWidth(); x++)
+        line = line + " " + d2s(getValue(x, y), -10);
+      print(line);
+    }
+  }
+  close();
+}
+""")
+    with Mount(work, top, VIEWS) as mount:
+        said = programs.tool(
+            "xvfb-run", "-a", "java", "-jar", "/usr/share/java/ij.jar",
+            "-batch", macro,
+            " ".join(mount.path(f"type-{code}/data.tif")
+                     for code in IMAGEJ_TYPES), status=0)
+    seen = [[] for _ in IMAGEJ_TYPES]
+    for line in said.splitlines():
+        if line.startswith("SEEN"):
+            _, i, *numbers = line.split()
+            seen[int(i)] += [np.float32(number) for number in numbers]
+    for code, got in zip(IMAGEJ_TYPES, seen):
+        # Numbers of four bytes are floating point there.
+        wanted = values["type-" + code].astype("<f4")
+        same(np.array(got, "<f4").reshape(wanted.shape), wanted, code)
 
 
 def imagej_opens_stacks_and_the_last_page(work):
@@ -436,5 +485,6 @@ if __name__ == "__main__":
         gdal_reads_what_numpy_reads,
         imagemagick_reads_bytes_and_pairs_of_them,
         plastimatch_tells_the_same_numbers,
+        imagej_reads_the_numbers_that_it_knows,
         imagej_opens_stacks_and_the_last_page,
     ])
