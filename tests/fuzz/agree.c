@@ -253,21 +253,58 @@ static void check_oracle(const struct bfs_array *array,
 
 /* ---- all ------------------------------------------------------------- */
 
+/* Text of our own is JSON. */
+static void check_json(const uint8_t *p, size_t len)
+{
+	struct bfs_document *doc;
+	enum bfs_err err = bfs_json_read(p, len, &doc, NULL);
+
+	need(err == BFS_OK || bfs_err_passes(err) || err == BFS_ERR_LIMIT);
+	if (err == BFS_OK)
+		bfs_document_free(doc);
+}
+
 static void check_texts(struct bfs_file *file)
 {
 	struct bytes info = read_path(file, "info.json");
-	struct bfs_document *doc;
 
-	if (info.found == FOUND) {
-		enum bfs_err err = bfs_json_read(info.p, info.len, &doc, NULL);
-
-		need(err == BFS_OK || bfs_err_passes(err) ||
-		     err == BFS_ERR_LIMIT);
-		if (err == BFS_OK)
-			bfs_document_free(doc);
-	}
+	if (info.found == FOUND)
+		check_json(info.p, info.len);
 	need(info.found != REFUSED);
 	free(info.p);
+}
+
+/* Each line is JSON, and a part that is read alone is the same. */
+static void check_lines(struct bfs_file *file)
+{
+	struct bytes text = read_path(file, "items.jsonl");
+	struct bfs_node root = { .view = BFS_VIEW_ROOT }, node;
+	size_t half = text.len / 2, n = 0, end;
+	uint8_t part[300];
+
+	for (size_t at = 0; text.found == FOUND && at < text.len; at = end) {
+		const uint8_t *stop = memchr(text.p + at, '\n', text.len - at);
+
+		need(stop != NULL);
+		end = (size_t)(stop - text.p) + 1;
+		check_json(text.p + at, end - at);
+	}
+	if (text.found == FOUND &&
+	    bfs_file_lookup(file, &root, "items.jsonl", 11, &node) &&
+	    bfs_file_read(file, &node, half, part, sizeof(part), &n, NULL) ==
+		    BFS_OK)
+		need(n == bfs_min(sizeof(part), text.len - half) &&
+		     !memcmp(part, text.p + half, n));
+	free(text.p);
+}
+
+static void check_attributes(struct bfs_file *file)
+{
+	struct bytes text = read_path(file, "zarr/.zattrs");
+
+	if (text.found == FOUND)
+		check_json(text.p, text.len);
+	free(text.p);
 }
 
 void entries_agree(struct bfs_array *array, const uint8_t *bytes, size_t len)
@@ -279,6 +316,8 @@ void entries_agree(struct bfs_array *array, const uint8_t *bytes, size_t len)
 	if (bfs_file_new(array, views, &file, NULL) != BFS_OK)
 		return;
 	check_texts(file);
+	check_lines(file);
+	check_attributes(file);
 	data = read_path(file, "data.bin");
 	if (data.found == FOUND) {
 		if (!array->has_nd || array->plain)
