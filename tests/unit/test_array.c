@@ -3,6 +3,7 @@
  * test_array.c - an opened frame: what is read from the source and when, one
  * decode per block, damage that stays where it is, and bytes that are right.
  */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -452,7 +453,8 @@ static void padding_between_chunks_is_left_out(void **state)
 		};
 
 		for (uint32_t i = 0; i < 120; i++)
-			items[i] = i < 100 ? chunk * 100 + i : 0xeeeeeeee;
+			items[i] = htole32(i < 100 ? chunk * 100 + i :
+						     0xeeeeeeee);
 		build_frame_chunk(&f, &c);
 	}
 	build_frame_finish(&f, &out);
