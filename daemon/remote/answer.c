@@ -96,7 +96,7 @@ void answer_begin(struct answer *a)
 
 	a->ranged = a->coded = false;
 	r->tag[0] = '\0';
-	r->modified = 0;
+	r->modified = r->date = 0;
 	r->total = UINT64_MAX;
 	r->off = r->len = 0;
 	r->retry_ms = 0;
@@ -110,17 +110,18 @@ static void take_tag(struct response *r, const char *value, size_t len)
 	r->tag[len] = '\0';
 }
 
-static void take_date(struct response *r, const char *value, size_t len)
+/* 0: it is none. */
+static int64_t date_of(const char *value, size_t len)
 {
 	char text[64];
+	int64_t date;
 
 	if (len >= sizeof(text))
-		return;
+		return 0;
 	memcpy(text, value, len);
 	text[len] = '\0';
-	r->modified = curl_getdate(text, NULL);
-	if (r->modified < 0)
-		r->modified = 0;
+	date = curl_getdate(text, NULL);
+	return date > 0 ? date : 0;
 }
 
 void answer_take(struct answer *a, const char *line, size_t len)
@@ -132,7 +133,9 @@ void answer_take(struct answer *a, const char *line, size_t len)
 	if ((value = value_of(line, len, "etag", &n)))
 		take_tag(r, value, n);
 	else if ((value = value_of(line, len, "last-modified", &n)))
-		take_date(r, value, n);
+		r->modified = date_of(value, n);
+	else if ((value = value_of(line, len, "date", &n)))
+		r->date = date_of(value, n);
 	else if ((value = value_of(line, len, "content-range", &n)))
 		take_range(a, value, n);
 	else if ((value = value_of(line, len, "content-encoding", &n)))

@@ -53,6 +53,8 @@ void remote_note(struct host *host, int64_t begin_ms,
 		host_slow_down(host, begin_ms, r->slow_down, r->retry_ms);
 	else if (r->outcome != REMOTE_BUSY && r->outcome != REMOTE_STOPPED)
 		host_answers(host, begin_ms);
+	if (r->date)
+		host_tells_date(host, r->date);
 }
 
 int remote_errno(const struct response *r, bool opened)

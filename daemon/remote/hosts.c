@@ -69,6 +69,26 @@ uint64_t hosts_draw(uint64_t n)
 	return (x ^ x >> 31) % n;
 }
 
+/* Answers take their time: it is the most that any of them says. */
+void host_tells_date(struct host *host, int64_t date)
+{
+	int64_t ahead = date * 1000 - remote_now_ms();
+	int64_t known = atomic_load(&host->ahead_ms);
+
+	while (date < INT64_MAX / 2000 && (!known || known < ahead) &&
+	       !atomic_compare_exchange_weak(&host->ahead_ms, &known, ahead))
+		;
+}
+
+bool host_is_since(const struct host *host, int64_t date, int64_t since_ms)
+{
+	int64_t ahead = atomic_load(&host->ahead_ms);
+
+	/* Dates are whole seconds. */
+	return ahead && date && date < INT64_MAX / 2000 &&
+	       date * 1000 + 1000 > since_ms + ahead;
+}
+
 void host_slow_down(struct host *host, int64_t begin_ms, long status,
 		    uint64_t asked_ms)
 {

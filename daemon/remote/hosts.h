@@ -19,6 +19,9 @@ struct host {
 	_Atomic int64_t until_ms, since_ms;
 	atomic_uint n_refusals;	/* one after another */
 	_Atomic long status;	/* ... the last one's, of HTTP */
+	/* Its clock is ahead of ours (remote_now_ms) by this at least; 0: not
+	 * known. */
+	_Atomic int64_t ahead_ms;
 	atomic_bool hangs;	/* it fell silent since the mount is to end */
 };
 
@@ -39,6 +42,10 @@ void host_slow_down(struct host *host, int64_t begin_ms, long status,
 		    uint64_t asked_ms);
 /* It answered such a request. */
 void host_answers(struct host *host, int64_t begin_ms);
+/* It dated an answer that has come just now. */
+void host_tells_date(struct host *host, int64_t date);
+/* Whether a date of its clock may lie behind a moment of ours. */
+bool host_is_since(const struct host *host, int64_t date, int64_t since_ms);
 /* How long a request waits from now on, in ms: what waits is spread over some
  * more time than the pause. */
 uint64_t host_pause(const struct host *host);

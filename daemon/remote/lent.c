@@ -32,6 +32,11 @@ void shelf_give(struct lent *lent)
 	}
 }
 
+bool shelf_is_newer(const struct lent *lent, int64_t since_ms)
+{
+	return object_is_newer(lent->object, since_ms);
+}
+
 struct object *shelf_object(const struct lent *lent)
 {
 	return lent->object;

@@ -93,7 +93,8 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 		folder = with;
 	}
 	if (folder)
-		status = page_ask(shelf, folder, folder, token, &page, why);
+		status = page_ask(shelf, folder, folder, token, NULL, &page,
+				  why);
 	free(folder);
 	pthread_mutex_lock(&shelf->lock);
 	h->asking = false;

@@ -98,7 +98,7 @@ static int find_folder(struct shelf *shelf, const char *key,
 
 	if (asprintf(&below, "%s/", key) < 0)
 		return status;
-	status = page_ask(shelf, below, below, NULL, &page, why);
+	status = page_ask(shelf, below, below, NULL, NULL, &page, why);
 	if (!status && page.n == 0 && !page.next)
 		status = -ENOENT;
 	else if (!status)
@@ -120,7 +120,7 @@ static int find_in_store(struct shelf *shelf, const char *folder,
 	int status = -ENOMEM, found = 0;
 
 	if (key)
-		status = page_ask(shelf, folder, key, NULL, &page, why);
+		status = page_ask(shelf, folder, key, NULL, NULL, &page, why);
 	if (!status)
 		found = find_in_page(&page, name, ret_stat);
 	if (found < 0)

@@ -319,6 +319,11 @@ uint64_t object_wait_cost(const struct object *o)
 	return o->id.wait_cost;
 }
 
+bool object_is_newer(const struct object *o, int64_t since_ms)
+{
+	return host_is_since(o->id.host, o->id.facts.modified, since_ms);
+}
+
 void object_get(const struct object *o, struct object_facts *ret_facts)
 {
 	*ret_facts = o->id.facts;

@@ -23,6 +23,8 @@ int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
 void object_close(struct object *object);
 /* As in struct bloscfs_source. */
 uint64_t object_wait_cost(const struct object *object);
+/* Whether it may have been written since, by its server's clock. */
+bool object_is_newer(const struct object *object, int64_t since_ms);
 void object_get(const struct object *object, struct object_facts *ret_facts);
 
 /* All len bytes at off, which lie within the size; or -errno: ESTALE where

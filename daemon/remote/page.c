@@ -16,29 +16,33 @@
 /* The address of one page. Parameters are sorted and coded, as signatures
  * want it. */
 static char *page_address(const struct shelf *shelf, const char *prefix,
-			  const char *token, unsigned most)
+			  const char *token, const char *after, unsigned most)
 {
 	char *coded = url_encode(prefix, true), *address = NULL;
 	char *at = token ? url_encode(token, true) : NULL;
+	char *from = after ? url_encode(after, true) : NULL;
 
-	if (coded && (at || !token) &&
+	if (coded && (at || !token) && (from || !after) &&
 	    asprintf(&address, "%s/?%s%s%sdelimiter=%%2F&encoding-type=url&"
-		     "list-type=2&max-keys=%u&prefix=%s", shelf->url.http,
+		     "list-type=2&max-keys=%u&prefix=%s%s%s", shelf->url.http,
 		     at ? "continuation-token=" : "", at ? at : "",
-		     at ? "&" : "", most, coded) < 0)
+		     at ? "&" : "", most, coded, from ? "&start-after=" : "",
+		     from ? from : "") < 0)
 		address = NULL;
 	free(coded);
 	free(at);
+	free(from);
 	return address;
 }
 
 int page_ask(struct shelf *shelf, const char *folder, const char *prefix,
-	     const char *token, struct page *ret_page, char *why)
+	     const char *token, const char *after, struct page *ret_page,
+	     char *why)
 {
 	bool wide = remote_charge(&shelf->remote, LISTING_CAP);
 	bool small = !wide && remote_charge(&shelf->remote, SMALL_LISTING);
 	size_t cap = wide ? LISTING_CAP : SMALL_LISTING;
-	char *address = page_address(shelf, prefix, token,
+	char *address = page_address(shelf, prefix, token, after,
 				     wide ? MOST_KEYS : FEW_KEYS);
 	char *xml = malloc(cap);
 	struct response r;

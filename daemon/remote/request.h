@@ -66,6 +66,7 @@ struct response {
 	uint64_t total;		/* of the object; UINT64_MAX: not told */
 	char tag[REMOTE_TAG_CAP];	/* the ETag as sent, "" where none */
 	int64_t modified;	/* seconds since 1970; 0: not told */
+	int64_t date;		/* ... of the answer */
 	long slow_down;		/* the server has too much to do: 429, 503 */
 	uint64_t retry_ms;	/* ... and asks for so long a pause */
 	uint64_t took_ms;

@@ -4,6 +4,7 @@
  */
 #include "remote/shelf_priv.h"
 
+#include "remote/parts.h"
 #include "remote/pieces.h"
 #include "remote/signer.h"
 
@@ -59,6 +60,7 @@ static void free_shelf(struct shelf *shelf)
 {
 	lent_release(shelf);
 	held_release(shelf);
+	parts_release(shelf);
 	transport_free(shelf->remote.transport);
 	diskcache_close(shelf->remote.disk);
 	signer_free(shelf->remote.signer);

@@ -97,9 +97,26 @@ int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
 /* The same, known to have been there at or after since_ms (remote_now_ms). */
 int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
 		     int64_t since_ms, struct lent **ret_lent, char *why);
+/* Whether it may have been written since (remote_now_ms), by the clock of its
+ * server. */
+bool shelf_is_newer(const struct lent *lent, int64_t since_ms);
 void shelf_give(struct lent *lent);
 struct object *shelf_object(const struct lent *lent);
 void shelf_stat_of(const struct lent *lent, struct shelf_stat *ret_stat);
+
+/* A container of many objects is a folder, whose turn is how often objects that
+ * were read as its parts were found to be others. */
+uint64_t shelf_turn(struct shelf *shelf, const char *path);
+/* One that is read now, in an opening of that turn, by its name below the
+ * folder. 0, -ENOMEM, or -ESTALE where it, or another, was replaced since. */
+int shelf_note_part(struct shelf *shelf, const char *path, const char *name,
+		    const struct shelf_stat *stat, uint64_t turn);
+/* Asks about all that were read since the turn began, unless that was done
+ * lately: pages of the listing, or a request each where there is none. Where
+ * the server does not answer all stays as it is. state: shelf_state, of which
+ * another number is another turn; must: in any case. 0, -EINTR or -ENOMEM. */
+int shelf_check_parts(struct shelf *shelf, const char *path, uint64_t state,
+		      bool must);
 
 void shelf_count(struct shelf *shelf, struct transport_counts *ret_counts,
 		 uint64_t *ret_retries);

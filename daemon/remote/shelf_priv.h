@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 struct held;
+struct parts;
 
 struct shelf {
 	struct url url;			/* without a catalog */
@@ -31,6 +32,9 @@ struct shelf {
 	uint64_t most_named;		/* ... and may */
 	struct lent *lents;		/* by use, the newest first */
 	size_t n_lents;
+	struct parts *parts;		/* by use, the newest first */
+	size_t n_parts;
+	uint64_t next_turn;		/* of containers not met yet */
 };
 
 /* Whether it is one object, which has no path. */

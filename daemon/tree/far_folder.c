@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,19 @@ static int look_inside(const struct paged *folder, struct paged *inner,
 			    -ENOENT;
 }
 
+/* Parts may be written anew where the index is not. */
+static int far_number_parts(struct far *far, const char *path,
+			    uint64_t identity, uint64_t *ret_ino)
+{
+	uint64_t state = shelf_state(far->shelf, path), turn;
+	int status = shelf_check_parts(far->shelf, path, state, false);
+
+	turn = shelf_turn(far->shelf, path);
+	*ret_ino = far_number(path, identity ^ state ^
+			      turn * UINT64_C(0x9e3779b97f4a7c15));
+	return status;
+}
+
 int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 		   char *why)
 {
@@ -158,9 +172,8 @@ int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 		stat->index = i;
 		stat->index_mode = S_IFREG | 0444;
 		stat->size = index.size;
-		/* Parts may be written anew where the index is not. */
-		stat->ino = far_number(path, index.identity ^
-					     shelf_state(far->shelf, path));
+		status = far_number_parts(far, path, index.identity,
+					  &stat->ino);
 		if (index.modified)
 			stat->mtime_sec = index.modified;
 		break;
@@ -176,6 +189,8 @@ struct part_of {
 	struct far *far;
 	bool listed;		/* its listing is of now */
 	int64_t since_ms;	/* no part is older than what names it */
+	uint64_t turn;		/* of all parts: shelf_turn */
+	_Atomic int64_t sound_ms;	/* when all that were read were the same */
 	char path[];
 };
 
@@ -210,16 +225,44 @@ static bool is_index(const char *path)
 	return false;
 }
 
+/* Whether a part belongs with those that were read before. What was written
+ * since the container was opened, or is not what the listing told, may not:
+ * then all that was read must be what it was. */
+static int join_part(struct part_of *folder, const char *path,
+		     const char *whole, const struct lent *lent,
+		     const struct shelf_stat *stat, char *text)
+{
+	struct shelf *shelf = folder->far->shelf;
+	struct shelf_stat listed;
+	int64_t now = remote_now_ms();
+	int status = 0;
+
+	if (shelf_is_newer(lent, atomic_load(&folder->sound_ms)) ||
+	    (shelf_known(shelf, whole, &listed) == 1 && listed.told &&
+	     listed.identity != stat->identity)) {
+		status = shelf_check_parts(shelf, folder->path, 0, true);
+		if (!status)
+			atomic_store(&folder->sound_ms, now);
+	}
+	if (!status)
+		status = shelf_note_part(shelf, folder->path, path, stat,
+					 folder->turn);
+	if (status == -ESTALE)
+		strcpy(text, "a part of the container is another object by "
+		       "now");
+	return status;
+}
+
 static enum bloscfs_err open_part(void *arg, const char *path,
 				  struct bloscfs_source *ret_source,
 				  struct bloscfs_diag *why)
 {
-	const struct part_of *folder = arg;
+	struct part_of *folder = arg;
 	char text[REMOTE_WHY_CAP], *whole = join(folder->path, path);
 	/* Copied by the library before it opens another one here. */
 	static _Thread_local uint64_t identity[2];
 	struct shelf_stat stat;
-	struct lent *lent;
+	struct lent *lent = NULL;
 	int status = -ENOMEM;
 
 	*text = '\0';
@@ -231,6 +274,11 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 					  &lent, text);
 	if (!status) {
 		shelf_stat_of(lent, &stat);
+		status = join_part(folder, path, whole, lent, &stat, text);
+	}
+	if (status) {
+		shelf_give(lent);
+	} else {
 		identity[0] = far_number(whole, stat.identity);
 		identity[1] = stat.size;
 		*ret_source = far_source(lent, identity);
@@ -255,6 +303,8 @@ static struct bloscfs_folder folder_of(struct far *far, const char *path)
 		part->far = far;
 		part->listed = false;
 		part->since_ms = remote_now_ms();
+		part->turn = shelf_turn(far->shelf, path);
+		atomic_init(&part->sound_ms, part->since_ms);
 		memcpy(part->path, path, len);
 	}
 	return (struct bloscfs_folder){

@@ -150,7 +150,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             else:
                 rows[key] = (len(content), tag, modified)
         token = given.get("continuation-token", "")
-        left = [name for name in sorted(rows) if name > token]
+        after = max(token, given.get("start-after", ""))
+        left = [name for name in sorted(rows) if name > after]
         return self.plain(200, self.page(fault, left[:most], rows,
                                          len(left) > most))
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import time
 
 import harness
 import samples
@@ -135,6 +136,7 @@ def a_frame_of_very_many_chunks_is_found_by_few_requests(work):
         with Mount(work, "s3://bucket", "--attr_timeout=60") as mount:
             server.log.clear()
             data = read(mount.path("many", "data.npy"))
+            harness.wait_until(lambda: server.at_once == 0)
             harness.below(len(server.log), 20, "requests")
             # Small chunks come with their first byte.
             equal(sorted(entry[0] for entry in server.log
@@ -216,6 +218,141 @@ def a_chunk_that_alone_is_written_anew_is_seen(work):
             assert set(seen) <= {None, data, wanted}
 
 
+def two_frames(work, chunk_len=1000):
+    """Two of one length and index, and what both hold."""
+    made = []
+    for seed in (1, 2):
+        top = os.path.join(work, f"frame{seed}")
+        data = samples.noise(20 * chunk_len, seed)
+        samples.write_sparse_frame(top, data, chunk_len)
+        made.append((top, data))
+    return made
+
+
+def catalog_of(work, server, top, below):
+    catalog = os.path.join(work, "catalog")
+    with open(catalog, "w", encoding="ascii") as lines:
+        for folder, _, names in os.walk(top):
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), top)
+                lines.write(f"{server.url}{below}/{path}\t"
+                            f"{os.path.basename(below)}/{path}\n")
+    return catalog
+
+
+@contextlib.contextmanager
+def bucket_or_catalog(work, server, top, below, is_catalog):
+    """A mount of what lies below, each look-up of which asks anew."""
+    if is_catalog:
+        catalog = catalog_of(work, server, top, below)
+        with Mount(work, "shelf", "--attr_timeout=0", "--read_timeout=5",
+                   f"--catalog={catalog}") as mount:
+            yield mount
+    else:
+        with s3(server), Mount(work, "s3://bucket", "--attr_timeout=0",
+                               "--read_timeout=5") as mount:
+            yield mount
+
+
+def becomes(path, wanted, old):
+    seen = []
+
+    def is_new():
+        seen.append(answers(path))
+        return seen[-1] == wanted
+
+    harness.wait_until(is_new, 10)
+    # Nothing but what was and what is was ever told.
+    assert set(seen) <= {None, old, wanted}
+
+
+def parts_that_no_first_page_tells_are_asked_about(work):
+    """A chunk of a later page, of a column's data/, of a catalog."""
+    (one, data), (two, other) = two_frames(work)
+    column = os.path.join(work, "column")
+    numbers = samples.write_column(column, list(range(1000)), 100)
+    changed = samples.write_column(column + "2", list(range(1000, 2000)), 100)
+    cases = [(one, two, "00000011.chunk", data,
+              data[:17000] + other[17000:18000] + data[18000:]),
+             (column, column + "2", "data/__7.blp", numbers,
+              numbers[:5600] + changed[5600:6400] + numbers[6400:])]
+    for is_catalog in (False, True):
+        for old, new, part, before, after in cases:
+            with Server() as server:
+                server.page = 4
+                put_tree(server, old, "/bucket/f")
+                with bucket_or_catalog(work, server, old, "/bucket/f",
+                                       is_catalog) as mount:
+                    path = mount.path("f", "data.bin")
+                    equal(read(path) == before, True, "the first")
+                    server.put_file(f"/bucket/f/{part}", f"{new}/{part}")
+                    becomes(path, after, before)
+
+
+def chunks_of_two_times_are_never_read_together(work):
+    """Whoever has it open is told, whichever chunks he has seen."""
+    (one, data), (two, other) = two_frames(work, 40000)
+    for is_catalog in (False, True):
+        for page, modified in ((1000, 1_600_000_000), (4, None)):
+            if is_catalog and modified:
+                continue  # what dates do not tell no server tells
+            with Server() as server:
+                server.page = page
+                put_tree(server, one, "/bucket/f")
+                with bucket_or_catalog(work, server, one, "/bucket/f",
+                                       is_catalog) as mount:
+                    path = mount.path("f", "data.bin")
+                    file = os.open(path, os.O_RDONLY)
+                    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+                    equal(os.pread(file, 100, 20000), data[20000:20100])
+                    put_tree(server, two, "/bucket/f",
+                             modified=modified or int(time.time()))
+                    for chunk in (18, 3):
+                        fails_with(errno.ESTALE, os.pread, file, 100,
+                                   chunk * 40000 + 20000)
+                    os.close(file)
+                    becomes(path, other, data)
+
+
+def a_chunk_that_is_new_and_alone_harms_no_reader(work):
+    """It was never read as what it was."""
+    (one, data), (two, other) = two_frames(work, 40000)
+    for is_catalog in (False, True):
+        with Server() as server:
+            server.page = 4
+            put_tree(server, one, "/bucket/f")
+            with bucket_or_catalog(work, server, one, "/bucket/f",
+                                   is_catalog) as mount:
+                file = os.open(mount.path("f", "data.bin"), os.O_RDONLY)
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+                equal(os.pread(file, 100, 20000), data[20000:20100])
+                server.put_file("/bucket/f/00000011.chunk",
+                                two + "/00000011.chunk",
+                                modified=int(time.time()))
+                at = 17 * 40000 + 20000
+                equal(os.pread(file, 100, at), other[at:at + 100])
+                os.close(file)
+
+
+def asking_about_parts_takes_few_requests(work):
+    (one, data), _ = two_frames(work)
+    for is_catalog, page, most in ((False, 1000, 0), (False, 7, 4),
+                                   (True, 1000, 22)):
+        with Server() as server:
+            server.page = page
+            put_tree(server, one, "/bucket/f")
+            with bucket_or_catalog(work, server, one, "/bucket/f",
+                                   is_catalog) as mount:
+                path = mount.path("f", "data.bin")
+                equal(read(path) == data, True)
+                server.log.clear()
+                equal(os.stat(path).st_size, len(data))
+                own = [row[0] for row in server.log
+                       if "list-type" not in row[0] or "start-" in row[0]]
+                # Twice at most: for the folder, and the file in it.
+                harness.below(len(own), 2 * most + 1, server.log)
+
+
 def answers(path):
     with contextlib.suppress(OSError):
         return read(path)
@@ -231,4 +368,8 @@ if __name__ == "__main__":
         a_chunk_that_is_gone_or_refused_costs_itself_alone,
         what_is_written_anew_is_seen,
         a_chunk_that_alone_is_written_anew_is_seen,
+        parts_that_no_first_page_tells_are_asked_about,
+        chunks_of_two_times_are_never_read_together,
+        a_chunk_that_is_new_and_alone_harms_no_reader,
+        asking_about_parts_takes_few_requests,
     ])

@@ -99,6 +99,39 @@ def a_long_listing_goes_on_while_names_are_looked_up(work):
             assert len(pages) <= 22, len(pages)
 
 
+def a_look_up_in_a_long_folder_asks_for_its_name_alone(work):
+    content = read(f"{DATA}/{SMALL}")
+    with Server() as server, s3(server):
+        server.page = 50
+        for number in range(200):
+            server.put(f"/bucket/long/f{number:04}.b2frame", content)
+        server.put("/bucket/long/f0160.b2frame.d", b"has the first name")
+        server.put("/bucket/long/other", b"text")
+        # By each name: requests for listings, and those that look into it.
+        # Beside a container lie the names that its directory may have with
+        # keep, of which each is asked about: no page holds them together.
+        plain = [("f0150.b2frame", 1, 2), ("other", 1, 0), ("none", 1, 0),
+                 ("none.b2frame", 1, 0)]
+        kept = [("f0151.b2frame.d", 2, 2), ("f0160.b2frame.d%~2", 3, 2)]
+        for options, wanted in (((), plain), (("--keep",), kept)):
+            with Mount(work, "s3://bucket", "--attr_timeout=60",
+                       *options) as mount:
+                os.stat(mount.path("long"))
+                # Whether the folder is a store is asked for once.
+                os.path.exists(mount.path("long", "first"))
+                for name, listings, looks in wanted:
+                    server.log.clear()
+                    equal(os.path.exists(mount.path("long", name)),
+                          not name.startswith("none"), name)
+                    harness.wait_until(lambda: server.at_once == 0)
+                    rows = [row[0] for row in server.log]
+                    n = len([row for row in rows if "list-type" in row and
+                             "zarr" not in row and "prefix=long%2Fmeta" not
+                             in row])
+                    equal((n, len([row for row in rows if "list-type" not in
+                                   row])), (listings, looks), rows)
+
+
 def empty_components_are_folders(work):
     with Server() as server, s3(server):
         for key in ("/bucket/a//b", "/bucket//at-the-top", "/bucket/a///c",
@@ -169,6 +202,7 @@ if __name__ == "__main__":
         with_keep_directories_lie_beside,
         a_listing_with_keep_asks_for_its_pages_alone,
         a_long_listing_goes_on_while_names_are_looked_up,
+        a_look_up_in_a_long_folder_asks_for_its_name_alone,
         empty_components_are_folders,
         choices_hold_as_on_disk,
         empty_objects_are_empty_files,
