@@ -147,46 +147,66 @@ static void keep(struct shelf *shelf, struct lent *lent)
 	shelf_give(idle);
 }
 
-static int open_at(struct shelf *shelf, const char *path, bool has_tail,
-		   struct lent *lent, char *why)
-{
-	struct url url = { 0 };
-	int status;
+/* Whoever asks for an object; others wait for what comes of it. */
+struct opening {
+	const char *path;
+	struct opening *next;
+};
 
-	lent->path = strdup(path);
-	if (!lent->path)
-		return -ENOMEM;
-	if (shelf_is_single(shelf))
-		return object_open(&shelf->remote, shelf->url.http,
-				   shelf->url.s3, has_tail, &lent->object,
-				   why);
-	status = address_of(shelf, path, &url);
-	if (!status)
-		status = object_open(&shelf->remote, url.http, url.s3,
-				     has_tail, &lent->object, why);
-	url_release(&url);
+static bool is_being_opened(const struct shelf *shelf, const char *path)
+{
+	const struct opening *o = shelf->opening;
+
+	while (o && strcmp(o->path, path) != 0)
+		o = o->next;
+	return o != NULL;
+}
+
+/* 1 where somebody else has asked: it is to be looked for again. Who finds
+ * nothing then asks at once: all together, where it was refused. -EINTR. */
+static int begin_opening(struct shelf *shelf, const char *url,
+			 struct opening *opening, bool waited)
+{
+	int status = 0;
+
+	pthread_mutex_lock(&shelf->lock);
+	if (!waited && is_being_opened(shelf, opening->path)) {
+		do {
+			status = shelf_wait(shelf, url);
+		} while (!status && is_being_opened(shelf, opening->path));
+		status = status ? status : 1;
+	} else {
+		opening->next = shelf->opening;
+		shelf->opening = opening;
+	}
+	pthread_mutex_unlock(&shelf->lock);
 	return status;
 }
 
-int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
-	       struct lent **ret_lent, char *why)
+static void end_opening(struct shelf *shelf, const struct opening *opening)
 {
-	return shelf_take_since(shelf, path, has_tail, 0, ret_lent, why);
+	struct opening **at;
+
+	pthread_mutex_lock(&shelf->lock);
+	for (at = &shelf->opening; *at != opening;)
+		at = &(*at)->next;
+	*at = opening->next;
+	pthread_cond_broadcast(&shelf->arrived);
+	pthread_mutex_unlock(&shelf->lock);
 }
 
-int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
-		     int64_t since_ms, struct lent **ret_lent, char *why)
+static int open_at(struct shelf *shelf, const struct url *url,
+		   const char *path, bool has_tail, uint64_t listed,
+		   struct lent **ret_lent, char *why)
 {
-	struct lent *lent;
-	int status = lent_find(shelf, path, since_ms, &lent);
+	struct lent *lent = calloc(1, sizeof(*lent));
+	int status = -ENOMEM;
 
-	*why = '\0';
-	if (lent || status) {
-		*ret_lent = lent;
-		return status;
-	}
-	lent = calloc(1, sizeof(*lent));
-	status = lent ? open_at(shelf, path, has_tail, lent, why) : -ENOMEM;
+	if (lent)
+		lent->path = strdup(path);
+	if (lent && lent->path)
+		status = object_open(&shelf->remote, url->http, url->s3,
+				     has_tail, listed, &lent->object, why);
 	if (status) {
 		if (lent)
 			free(lent->path);
@@ -198,6 +218,59 @@ int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
 	keep(shelf, lent);
 	*ret_lent = lent;
 	return 0;
+}
+
+/* As shelf_take_since of what is not at hand; or 1: it is by now, maybe. */
+static int open_lent(struct shelf *shelf, const char *path, bool has_tail,
+		     uint64_t listed, bool waited, struct lent **ret_lent,
+		     char *why)
+{
+	struct opening opening = { path, NULL };
+	struct url own = { 0 }, *url = &shelf->url;
+	int status = 0;
+
+	if (!shelf_is_single(shelf)) {
+		url = &own;
+		status = address_of(shelf, path, url);
+	}
+	if (!status)
+		status = begin_opening(shelf, url->http, &opening, waited);
+	if (!status) {
+		status = open_at(shelf, url, path, has_tail, listed, ret_lent,
+				 why);
+		end_opening(shelf, &opening);
+	}
+	url_release(&own);
+	return status;
+}
+
+int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
+	       struct lent **ret_lent, char *why)
+{
+	struct shelf_stat stat;
+	bool listed = !shelf_is_single(shelf) &&
+		      shelf_known(shelf, path, &stat) == 1 && stat.told &&
+		      !stat.is_folder;
+
+	return shelf_take_since(shelf, path, has_tail, 0,
+				listed ? stat.identity : 0, ret_lent, why);
+}
+
+int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
+		     int64_t since_ms, uint64_t listed,
+		     struct lent **ret_lent, char *why)
+{
+	bool waited = false;
+	int status = 1;
+
+	for (; status == 1; waited = true) {
+		*why = '\0';
+		status = lent_find(shelf, path, since_ms, ret_lent);
+		if (!status && !*ret_lent)
+			status = open_lent(shelf, path, has_tail, listed,
+					   waited, ret_lent, why);
+	}
+	return status;
 }
 
 void lent_release(struct shelf *shelf)

@@ -125,11 +125,11 @@ static int next_page(struct shelf *shelf, struct held *h, char *why)
 	return status;
 }
 
-static int wait_for_page(struct shelf *shelf)
+int shelf_wait(struct shelf *shelf, const char *url)
 {
 	bool stopped;
 
-	if (!remote_may_wait(&shelf->remote, shelf->url.http))
+	if (!remote_may_wait(&shelf->remote, url))
 		return -EINTR;
 	remote_wait_a_moment(&shelf->arrived, &shelf->lock);
 	pthread_mutex_unlock(&shelf->lock);
@@ -148,7 +148,7 @@ int list_reach(struct shelf *shelf, struct held *h, uint64_t i, char *why)
 		held_count(shelf, h);
 	}
 	while (!status && i >= h->folder.n && !h->complete)
-		status = h->asking ? wait_for_page(shelf) :
+		status = h->asking ? shelf_wait(shelf, shelf->url.http) :
 				     next_page(shelf, h, why);
 	return status;
 }

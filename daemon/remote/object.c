@@ -6,6 +6,7 @@
 #include "remote/object.h"
 
 #include "remote/diskcache.h"
+#include "remote/folder.h"
 #include "remote/pieces.h"
 
 #include <errno.h>
@@ -134,34 +135,48 @@ static uint64_t wait_cost(const struct response *one,
 	return ms < FAR_MS ? 0 : ms * REMOTE_BYTES_A_MS;
 }
 
-/* Opens what the disk cache has the ends of, by one request that says whether
- * it is still the same. 1 where it is not. */
-static int open_known(struct object *o, char *head, char *tail, char *why)
+/* One request that says whether it is still what it was. 1: it is not. */
+static int ask_known(struct object *o, const struct object_facts *f,
+		     char *head, char *why)
 {
 	struct request want = object_request(&o->id, 0, END_LEN, head);
-	struct object_facts facts;
 	struct response r;
-	uint64_t n, from;
 
-	if (!recall(o, &facts, head, tail))
-		return 1;
 	/* A weak ETag is none of bytes. */
-	if (*facts.tag && strncmp(facts.tag, "W/", 2) != 0)
-		want.unless_tag = facts.tag;
+	if (*f->tag && strncmp(f->tag, "W/", 2) != 0)
+		want.unless_tag = f->tag;
 	else
-		want.unless_date = facts.modified;
+		want.unless_date = f->modified;
 	if (!want.unless_tag && !want.unless_date)
 		return 1;
 	remote_ask(o->id.remote, &want, &r);
-	if (!is_same(&r, &facts)) {
+	if (!is_same(&r, f)) {
 		strcpy(why, r.why);
 		return r.outcome == REMOTE_SAME || r.outcome == REMOTE_OK ||
 		       r.outcome == REMOTE_BEYOND ||
 		       r.outcome == REMOTE_REFUSED ? 1 :
 		       remote_errno(&r, false);
 	}
-	o->id.facts = facts;
 	o->id.wait_cost = wait_cost(&r, &r);
+	return 0;
+}
+
+/* Opens what the disk cache has the ends of, if it is still so. 1 where it is
+ * not. */
+static int open_known(struct object *o, uint64_t listed, char *head,
+		      char *tail, char *why)
+{
+	struct object_facts facts;
+	uint64_t n, from;
+	int status = 0;
+
+	if (!recall(o, &facts, head, tail))
+		return 1;
+	if (!listed || folder_identity(facts.tag, facts.modified) != listed)
+		status = ask_known(o, &facts, head, why);
+	if (status)
+		return status;
+	o->id.facts = facts;
 	atomic_store(&o->id.checked_ms, remote_now_ms());
 	n = facts.size < END_LEN ? facts.size : END_LEN;
 	from = tail_from(o, facts.size, n);
@@ -256,13 +271,13 @@ static int open_new(struct object *o, char *head, char *tail_bytes,
 	return status;
 }
 
-static int open_ends(struct object *o, char *why)
+static int open_ends(struct object *o, uint64_t listed, char *why)
 {
 	char *head = malloc(END_LEN), *tail = malloc(END_LEN);
 	int status = -ENOMEM;
 
 	if (head && tail)
-		status = open_known(o, head, tail, why);
+		status = open_known(o, listed, head, tail, why);
 	if (status == 1)
 		status = open_new(o, head, tail, why);
 	free(head);
@@ -271,7 +286,7 @@ static int open_ends(struct object *o, char *why)
 }
 
 int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
-		struct object **ret_object, char *why)
+		uint64_t listed, struct object **ret_object, char *why)
 {
 	struct object *o = calloc(1, sizeof(*o));
 	int status = -ENOMEM;
@@ -286,7 +301,7 @@ int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
 					o->id.url);
 		o->has_tail = has_tail;
 		pieces_init(o);
-		status = open_ends(o, why);
+		status = open_ends(o, listed, why);
 	}
 	if (!status && o->id.facts.tag[0] == '\0' && !o->id.facts.modified) {
 		/* Nothing would tell one object from the next. */

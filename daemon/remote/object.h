@@ -15,10 +15,12 @@
 struct object;
 
 /* url is copied. has_tail: where all lies is told at the end, too, as in a
- * frame; not in a chunk. 0, or -errno with the reason in why (REMOTE_WHY_CAP):
- * ENOENT, EACCES, EIO, ENOMEM, EINTR. */
+ * frame; not in a chunk. listed: folder_identity of what a listing that is
+ * believed says is there, so that nothing is asked where the disk cache has the
+ * ends of just that; 0: none does. 0, or -errno with the reason in why
+ * (REMOTE_WHY_CAP): ENOENT, EACCES, EIO, ENOMEM, EINTR. */
 int object_open(struct remote *remote, const char *url, bool s3, bool has_tail,
-		struct object **ret_object, char *why);
+		uint64_t listed, struct object **ret_object, char *why);
 /* Nobody may be reading. */
 void object_close(struct object *object);
 /* As in struct bloscfs_source. */

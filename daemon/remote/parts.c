@@ -7,6 +7,7 @@
 #include "remote/parts.h"
 
 #include "invariant.h"
+#include "remote/parts_ask.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 #define MOST_CONTAINERS 1024
 #define MOST_PARTS (1 << 20)	/* of one; more are not looked after */
-#define SHARE 20		/* asking takes one part in so many of the time */
+#define SHARE 20		/* of the time is more than asking takes */
 
 struct parts {
 	struct parts *next;	/* by use, the newest first */

@@ -4,8 +4,9 @@
  * its listing, which tell of a thousand each, and where there is none, or one
  * tells it differently, by the objects' own headers.
  */
+#include "remote/parts_ask.h"
+
 #include "remote/page.h"
-#include "remote/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -185,6 +186,8 @@ static int start(struct shelf *shelf, const char *folder, struct asked *a)
 	free(path);
 	if (status)
 		return status == -ENOMEM ? status : 0;
+	if (!remote_may_wait(&shelf->remote, a->url.http))
+		return -EINTR;
 	a->host = hosts_find(hosts, a->url.http);
 	a->begin_ms = remote_now_ms();
 	if (host_pause(a->host))
@@ -288,9 +291,6 @@ int parts_ask(struct shelf *shelf, const char *folder, struct part *parts,
 		if (parts[i].now == PART_UNSURE)
 			left[n_left++] = &parts[i];
 		if (n_left && (n_left == MOST_AT_ONCE || i + 1 == n)) {
-			if (!remote_may_wait(&shelf->remote, shelf->has_catalog
-					     ? "" : shelf->url.http))
-				return -EINTR;
 			status = ask_wave(shelf, folder, left, n_left);
 			n_left = 0;
 		}

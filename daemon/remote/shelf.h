@@ -94,9 +94,11 @@ int shelf_listed(struct shelf *shelf, const char *path, const char *name,
  * object_open, of what was not opened yet. */
 int shelf_take(struct shelf *shelf, const char *path, bool has_tail,
 	       struct lent **ret_lent, char *why);
-/* The same, known to have been there at or after since_ms (remote_now_ms). */
+/* The same, known to have been there at or after since_ms (remote_now_ms).
+ * listed as for object_open. */
 int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
-		     int64_t since_ms, struct lent **ret_lent, char *why);
+		     int64_t since_ms, uint64_t listed,
+		     struct lent **ret_lent, char *why);
 /* Whether it may have been written since (remote_now_ms), by the clock of its
  * server. */
 bool shelf_is_newer(const struct lent *lent, int64_t since_ms);

@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 struct held;
+struct opening;
 struct parts;
 
 struct shelf {
@@ -25,13 +26,14 @@ struct shelf {
 	struct remote remote;
 
 	pthread_mutex_t lock;		/* guards what follows */
-	pthread_cond_t arrived;		/* a page of any folder */
+	pthread_cond_t arrived;		/* a page of any folder, an object */
 	struct held *newest, *oldest;	/* folders, by use */
 	size_t n_folders;
 	uint64_t named;			/* bytes of memory that count */
 	uint64_t most_named;		/* ... and may */
 	struct lent *lents;		/* by use, the newest first */
 	size_t n_lents;
+	struct opening *opening;	/* objects that are asked for now */
 	struct parts *parts;		/* by use, the newest first */
 	size_t n_parts;
 	uint64_t next_turn;		/* of containers not met yet */
@@ -58,6 +60,12 @@ int address_of(struct shelf *shelf, const char *path, struct url *ret_url);
 void held_release(struct shelf *shelf);
 /* Forgets folders but those that were used last. */
 void held_drop_idle(struct shelf *shelf);
+
+/* ---- list.c ---------------------------------------------------------- */
+
+/* With the lock held: waits a moment for what another thread asks of url. 0, or
+ * -EINTR where this one may not, or must not any more. */
+int shelf_wait(struct shelf *shelf, const char *url);
 
 /* ---- name.c ---------------------------------------------------------- */
 

@@ -189,8 +189,9 @@ struct part_of {
 	struct far *far;
 	bool listed;		/* its listing is of now */
 	int64_t since_ms;	/* no part is older than what names it */
+	atomic_bool is_listed;	/* the index is what a listing told */
 	uint64_t turn;		/* of all parts: shelf_turn */
-	_Atomic int64_t sound_ms;	/* when all that were read were the same */
+	_Atomic int64_t sound_ms;	/* when what was read was so still */
 	char path[];
 };
 
@@ -234,12 +235,13 @@ static int join_part(struct part_of *folder, const char *path,
 {
 	struct shelf *shelf = folder->far->shelf;
 	struct shelf_stat listed;
+	bool has_listed = shelf_known(shelf, whole, &listed) == 1 &&
+			  listed.told;
 	int64_t now = remote_now_ms();
 	int status = 0;
 
 	if (shelf_is_newer(lent, atomic_load(&folder->sound_ms)) ||
-	    (shelf_known(shelf, whole, &listed) == 1 && listed.told &&
-	     listed.identity != stat->identity)) {
+	    (has_listed && listed.identity != stat->identity)) {
 		status = shelf_check_parts(shelf, folder->path, 0, true);
 		if (!status)
 			atomic_store(&folder->sound_ms, now);
@@ -247,6 +249,9 @@ static int join_part(struct part_of *folder, const char *path,
 	if (!status)
 		status = shelf_note_part(shelf, folder->path, path, stat,
 					 folder->turn);
+	if (!status && is_index(path))
+		atomic_store(&folder->is_listed, has_listed &&
+			     listed.identity == stat->identity);
 	if (status == -ESTALE)
 		strcpy(text, "a part of the container is another object by "
 		       "now");
@@ -263,15 +268,19 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 	static _Thread_local uint64_t identity[2];
 	struct shelf_stat stat;
 	struct lent *lent = NULL;
-	int status = -ENOMEM;
+	int status = -ENOMEM, known;
 
 	*text = '\0';
-	if (whole && shelf_known(folder->far->shelf, whole, &stat) == -ENOENT)
+	known = whole ? shelf_known(folder->far->shelf, whole, &stat) : 0;
+	if (known == -ENOENT)
 		status = -ENOENT;
 	else if (whole)
 		status = shelf_take_since(folder->far->shelf, whole,
 					  is_index(path), folder->since_ms,
-					  &lent, text);
+					  known == 1 && stat.told &&
+					  (is_index(path) ||
+					   atomic_load(&folder->is_listed)) ?
+					  stat.identity : 0, &lent, text);
 	if (!status) {
 		shelf_stat_of(lent, &stat);
 		status = join_part(folder, path, whole, lent, &stat, text);
@@ -304,6 +313,7 @@ static struct bloscfs_folder folder_of(struct far *far, const char *path)
 		part->listed = false;
 		part->since_ms = remote_now_ms();
 		part->turn = shelf_turn(far->shelf, path);
+		atomic_init(&part->is_listed, false);
 		atomic_init(&part->sound_ms, part->since_ms);
 		memcpy(part->path, path, len);
 	}

@@ -76,6 +76,16 @@ def asked_meanwhile(server, count=1):
     wait_until(lambda: len(server.asked) >= count, told=lambda: server.asked)
 
 
+def hangs_in(pid, name):
+    """Whether a process has a file as its input, and sleeps."""
+    with contextlib.suppress(FileNotFoundError):
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        return state in "DS" and os.readlink(
+            f"/proc/{pid}/fd/0").endswith("/" + name)
+    return False
+
+
 def tries(mount):
     """How often the daemon has asked once more."""
     told = read(mount.path(".bloscfs", "stats")).decode()
@@ -232,9 +242,12 @@ def what_a_server_hangs_in_holds_up_its_own_files_alone(work):
             # are threads that wait for servers.
             readers = [subprocess.Popen(
                 ["dd", "if=" + mount.path("hanging.b2frame", "data.bin"),
-                 "of=/dev/null", "bs=4096", "count=1", f"skip={16 * i + 8}"],
+                 "of=/dev/null", "bs=4096", "count=1", f"skip={16 * i + 8}",
+                 "iflag=direct"],
                 stderr=subprocess.DEVNULL) for i in range(24)]
-            asked_meanwhile(hanging, 4)
+            wait_until(lambda: all(hangs_in(one.pid, "data.bin")
+                                   for one in readers))
+            asked_meanwhile(hanging)
             for _ in range(3):
                 equal(read(mount.path("well.b2frame", "data.bin")) == truth,
                       True, "bytes of the other server")

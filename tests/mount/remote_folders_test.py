@@ -353,6 +353,37 @@ def asking_about_parts_takes_few_requests(work):
                 harness.below(len(own), 2 * most + 1, server.log)
 
 
+def an_object_is_opened_by_one_of_those_who_want_it(work):
+    """And with a disk cache, and a listing that tells what is there, by none."""
+    top = os.path.join(work, "frame")
+    data = samples.noise(1000000)
+    samples.write_sparse_frame(top, data, 50000)
+    with Server() as server, s3(server):
+        put_tree(server, top, "/bucket/f")
+        for latency, asked in ((0.02, 20), (0, 0)):
+            server.latency = latency
+            server.log.clear()
+            with Mount(work, "s3://bucket", f"--disk_cache={work}/disk",
+                       "--attr_timeout=60") as mount:
+                equal(read(mount.path("f", "data.bin")) == data, True)
+                harness.wait_until(lambda: server.at_once == 0)
+                heads = [row for row in server.log if
+                         row[0].endswith(".chunk") and
+                         row[1].startswith("bytes=0-")]
+                equal(len(heads), asked, [row[:3] for row in server.log])
+        # Nothing but listings: what SOURCE holds, and what the frame does.
+        equal(len(server.log), 2, server.log)
+        # A listing of before is not believed.
+        other = samples.noise(50000, 7)
+        samples.write_sparse_frame(top + "2", other, 50000)
+        server.put_file("/bucket/f/00000004.chunk",
+                        top + "2/00000000.chunk")
+        with Mount(work, "s3://bucket", f"--disk_cache={work}/disk"
+                   ) as mount:
+            equal(read(mount.path("f", "data.bin")) ==
+                  data[:200000] + other + data[250000:], True, "the new one")
+
+
 def answers(path):
     with contextlib.suppress(OSError):
         return read(path)
@@ -372,4 +403,5 @@ if __name__ == "__main__":
         chunks_of_two_times_are_never_read_together,
         a_chunk_that_is_new_and_alone_harms_no_reader,
         asking_about_parts_takes_few_requests,
+        an_object_is_opened_by_one_of_those_who_want_it,
     ])

@@ -120,6 +120,7 @@ def a_look_up_in_a_long_folder_asks_for_its_name_alone(work):
                 # Whether the folder is a store is asked for once.
                 os.path.exists(mount.path("long", "first"))
                 for name, listings, looks in wanted:
+                    harness.wait_until(lambda: server.at_once == 0)
                     server.log.clear()
                     equal(os.path.exists(mount.path("long", name)),
                           not name.startswith("none"), name)
