@@ -354,7 +354,7 @@ def asking_about_parts_takes_few_requests(work):
 
 
 def an_object_is_opened_by_one_of_those_who_want_it(work):
-    """And with a disk cache, and a listing that tells what is there, by none."""
+    """And with a disk cache and a listing that tells what is there by none."""
     top = os.path.join(work, "frame")
     data = samples.noise(1000000)
     samples.write_sparse_frame(top, data, 50000)
