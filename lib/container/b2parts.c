@@ -18,11 +18,10 @@
 #define VALUE_HEAD 5
 #define TAIL_LEN 23
 
-/* The section [start, end) with a table and values of metalayers. */
-static enum bfs_err examine_metas(const struct bfs_meta *metas, size_t n,
-				  uint64_t start, uint64_t end,
-				  const struct bfs_examiner *x,
-				  struct bfs_diag *diag)
+enum bfs_err bfs_b2parts_examine_metas(const struct bfs_meta *metas, size_t n,
+				       uint64_t start, uint64_t end,
+				       const struct bfs_examiner *x,
+				       struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) struct bfs_region *parts = NULL;
 	uint64_t table = TABLE_HEAD + TABLE_END;
@@ -98,10 +97,10 @@ static enum bfs_err examine_parts(struct bfs_container *f, uint64_t frame_len,
 					  "the trailer" };
 	if (at <= trailer)
 		bfs_examine_regions(x, parts, n, at, len);
-	BFS_TRY(examine_metas(f->metas, f->n_metas, MIN_HEADER, f->data_off,
-			      x, diag));
-	return examine_metas(f->vlmetas, f->n_vlmetas, trailer + 2,
-			     frame_len - TAIL_LEN, x, diag);
+	BFS_TRY(bfs_b2parts_examine_metas(f->metas, f->n_metas, MIN_HEADER,
+					  f->data_off, x, diag));
+	return bfs_b2parts_examine_metas(f->vlmetas, f->n_vlmetas, trailer + 2,
+					 frame_len - TAIL_LEN, x, diag);
 }
 
 enum bfs_err bfs_b2parts_examine(struct bfs_container *f,

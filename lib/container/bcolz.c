@@ -8,6 +8,7 @@
  * docs/formats/bcolz.md.
  */
 #include "container/container.h"
+#include "container/chunkfiles.h"
 #include "container/metajson.h"
 #include "container/openfiles.h"
 
@@ -19,6 +20,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define HEADER 16
 #define MAX_JSON (256 << 10)
@@ -324,6 +326,51 @@ static enum bfs_err source(struct bfs_container *f,
 				 ret_source, diag);
 }
 
+/* ---- how it is laid out ---------------------------------------------- */
+
+/* A column without rows has one chunk file all the same. */
+static bool is_named(const void *arg, const char *name)
+{
+	uint64_t n_files = bfs_max(*(const uint64_t *)arg, 1), number;
+	char own[32];
+
+	if (strncmp(name, "__", 2) != 0)
+		return false;
+	number = strtoull(name + 2, NULL, 10);
+	snprintf(own, sizeof(own), CHUNK_NAME, number);
+	return number < n_files && !strcmp(name, own);
+}
+
+/* One chunk, of a size that the header need not tell, at any place. */
+static void look_at_header(const struct bfs_examiner *x, uint64_t chunk,
+			   const uint8_t *head, size_t len)
+{
+	if (len < HEADER || memcmp(head, "blpk\1", 5) != 0)
+		bfs_examine_tell(x, false, 0, (int64_t)chunk, "what comes "
+				 "before it is no Bloscpack header of version "
+				 "1");
+	else if (bfs_le64(head + 8) != 1)
+		bfs_examine_tell(x, false, 8, (int64_t)chunk, "the header "
+				 "before it says %" PRIu64 " chunks where one "
+				 "is", bfs_le64(head + 8));
+}
+
+static enum bfs_err examine(struct bfs_container *f,
+			    const struct bfs_examiner *x,
+			    struct bfs_diag *diag)
+{
+	const struct column *c = f->priv;
+	const struct bfs_chunkfiles files = { c->data, is_named, &f->n_chunks,
+					      look_at_header };
+
+	/* Without its number of chunks all files would be too many. */
+	if (!f->nbytes_known)
+		return BFS_OK;
+	return bfs_chunkfiles_examine(f, &files, x, diag);
+}
+
+/* ---- its life --------------------------------------------------------- */
+
 static void rest(struct bfs_container *f)
 {
 	struct column *c = f->priv;
@@ -357,6 +404,7 @@ const struct bfs_format bfs_container_bcolz = {
 	.open = open_column,
 	.span = span,
 	.source = source,
+	.examine = examine,
 	.rest = rest,
 	.close = close_column,
 };

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "container/b2frame.h"
+#include "container/b2parts.h"
 #include "container/index.h"
 #include "container/indexed.h"
 #include "container/metatable.h"
@@ -115,7 +116,12 @@ static void hide_pipeline(struct bfs_container *f)
 	for (i = 0; i < f->n_metas; i++) {
 		if (strcmp(f->metas[i].name, "_filter_pipeline"))
 			continue;
-		bfs_free(f->metas[i].name);
+		/* Its bytes are named for all that. */
+		f->priv = bfs_zalloc(1, sizeof(struct bfs_meta));
+		if (f->priv)
+			*(struct bfs_meta *)f->priv = f->metas[i];
+		else
+			bfs_free(f->metas[i].name);
 		memmove(f->metas + i, f->metas + i + 1,
 			(f->n_metas - i - 1) * sizeof(*f->metas));
 		f->n_metas--;
@@ -276,6 +282,41 @@ static enum bfs_err open_frame(struct bfs_container *f, const char *name,
 	return open_sections(f, g, frame_len, diag);
 }
 
+/* The header: what stands behind its fields. */
+static enum bfs_err examine_header(struct bfs_container *f,
+				   const struct bfs_examiner *x,
+				   struct bfs_diag *diag)
+{
+	BFS_CLEANUP(bfs_freep) struct bfs_meta *all = NULL;
+	const struct generation *g;
+	struct bfs_region none;
+	uint8_t first, mark = 0;
+	size_t n = 0, i;
+
+	BFS_TRY(bfs_source_read(f->source, 0, &first, 1, diag));
+	g = find_generation(first);
+	if (!g || f->data_off <= g->min_header)
+		return BFS_OK;
+	if (g->metas_at)
+		BFS_TRY(bfs_source_read(f->source, g->metas_at, &mark, 1,
+					diag));
+	if (mark != 0x93) {
+		bfs_examine_regions(x, &none, 0, g->min_header, f->data_off);
+		return BFS_OK;
+	}
+	all = bfs_alloc((f->n_metas + 1) * sizeof(*all));
+	if (!all)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory");
+	/* Not what the trailer has; the last one may be empty. */
+	for (i = 0; i < f->n_metas; i++)
+		if (f->metas[i].off <= f->data_off)
+			all[n++] = f->metas[i];
+	if (f->priv)
+		all[n++] = *(struct bfs_meta *)f->priv;
+	return bfs_b2parts_examine_metas(all, n, g->metas_at, f->data_off, x,
+					 diag);
+}
+
 /* Index and trailer, which snapshots have not, or do not count. */
 static enum bfs_err examine(struct bfs_container *f,
 			    const struct bfs_examiner *x,
@@ -302,7 +343,16 @@ static enum bfs_err examine(struct bfs_container *f,
 						  "the trailer" };
 	if (end <= len)
 		bfs_examine_regions(x, parts, n, end, len);
-	return BFS_OK;
+	return examine_header(f, x, diag);
+}
+
+static void close_frame(struct bfs_container *f)
+{
+	struct bfs_meta *hidden = f->priv;
+
+	if (hidden)
+		bfs_free(hidden->name);
+	bfs_free(hidden);
 }
 
 const struct bfs_format bfs_container_earlyframe = {
@@ -312,4 +362,5 @@ const struct bfs_format bfs_container_earlyframe = {
 	.open = open_frame,
 	.span = bfs_index_span,
 	.examine = examine,
+	.close = close_frame,
 };

@@ -10,7 +10,7 @@
 #include "container/b2frame.h"
 #include "container/b2parts.h"
 #include "container/container.h"
-#include "container/examine.h"
+#include "container/chunkfiles.h"
 #include "container/index.h"
 #include "container/openfiles.h"
 
@@ -99,8 +99,6 @@ static enum bfs_err source(struct bfs_container *f,
 struct found {
 	const uint64_t *numbers;	/* of files in the index, sorted */
 	size_t n;
-	uint64_t n_others;
-	char first[64];			/* by name, cut */
 };
 
 static int compare_numbers(const void *a, const void *b)
@@ -111,8 +109,9 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* As source() spells it. */
-static bool is_named(const struct found *found, const char *name)
+static bool is_named(const void *arg, const char *name)
 {
+	const struct found *found = arg;
 	uint64_t number = strtoull(name, NULL, 16);
 	char own[24];
 
@@ -124,23 +123,13 @@ static bool is_named(const struct found *found, const char *name)
 		       sizeof(*found->numbers), compare_numbers);
 }
 
-static bool look_at(void *arg, const char *name)
-{
-	struct found *found = arg;
-
-	if (is_named(found, name))
-		return true;
-	if (found->n_others++ == 0 || strcmp(name, found->first) < 0)
-		snprintf(found->first, sizeof(found->first), "%.63s", name);
-	return true;
-}
-
 static enum bfs_err examine_files(struct bfs_container *f,
 				  const struct bfs_examiner *x,
 				  struct bfs_diag *diag)
 {
 	BFS_CLEANUP(bfs_freep) uint64_t *numbers = NULL;
 	struct found found = { 0 };
+	const struct bfs_chunkfiles files = { f->dir, is_named, &found, NULL };
 	struct bfs_span s;
 	enum bfs_err err;
 	uint64_t i;
@@ -161,14 +150,7 @@ static enum bfs_err examine_files(struct bfs_container *f,
 	}
 	qsort(numbers, found.n, sizeof(*numbers), compare_numbers);
 	found.numbers = numbers;
-	err = bfs_dir_each(f->dir, look_at, &found, diag);
-	if (err != BFS_OK)
-		return err == BFS_ERR_UNSUPPORTED ? BFS_OK : err;
-	if (found.n_others)
-		bfs_examine_tell(x, true, 0, -1, "%" PRIu64 " files that "
-				 "nothing names, the first is '%s'",
-				 found.n_others, found.first);
-	return BFS_OK;
+	return bfs_chunkfiles_examine(f, &files, x, diag);
 }
 
 static enum bfs_err examine(struct bfs_container *f,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -109,6 +110,159 @@ static void what_nothing_names_is_noted(void **state)
 		 0);
 }
 
+/* ---- a header with more than its metalayers --------------------------- */
+
+/* Metalayers m1, "layer two" and 20 times x, of 9, 205 and 5 bytes. */
+#define EARLY "good-early-9c.b2frame"
+#define HEADER_LEN 0x156
+
+static struct told examine_bytes(const void *bytes, size_t len,
+				 const char *name)
+{
+	struct bloscfs_file *file = NULL;
+	FILE *out = tmpfile();
+	struct told told;
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(bytes, 1, len, out), len);
+	assert_int_equal(fflush(out), 0);
+	assert_int_equal(bloscfs_open(fs, dup(fileno(out)), name, 0, 0, &file,
+				      NULL), BLOSCFS_OK);
+	told = examine(file);
+	bloscfs_close(file);
+	fclose(out);
+	return told;
+}
+
+static void early_headers_are_covered_by_their_metalayers(void **state)
+{
+	static uint8_t bytes[1 << 16];
+	FILE *in = fopen(TEST_DATA_DIR "/" EARLY, "rb");
+	struct told told;
+	size_t len;
+
+	(void)state;
+	assert_non_null(in);
+	len = fread(bytes, 1, sizeof(bytes), in);
+	fclose(in);
+	assert_int_equal(examine_bytes(bytes, len, "x").n_notes, 0);
+	/* The last 100 bytes of the second value are nobody's. */
+	bytes[0x88] -= 100;
+	told = examine_bytes(bytes, len, "x");
+	assert_int_equal(told.n_notes, 1);
+	assert_int_equal(told.n_damages, 0);
+	assert_string_equal(told.last, "100 bytes before xxxxxxxxxxxxxxxxxxxx "
+			    "that nothing names");
+	assert_int_equal(told.off, HEADER_LEN - 5 - 100);
+	/* The second one begins within the first. */
+	bytes[0x88] += 100;
+	bytes[0x7f] = 9;
+	told = examine_bytes(bytes, len, "x");
+	assert_int_equal(told.n_damages, 1);
+	assert_string_equal(told.last, "m1 and layer two share 5 bytes");
+	/* A header without metalayers, in which there are some bytes. */
+	bytes[0x40] = 0;
+	told = examine_bytes(bytes, len, "x");
+	assert_int_equal(told.n_notes, 1);
+	assert_int_equal(told.off, 0x40);
+}
+
+/* ---- a column of bcolz -------------------------------------------------- */
+
+struct folder {
+	char path[32];
+};
+
+static void add_file(const struct folder *folder, const char *name,
+		     const void *bytes, size_t len)
+{
+	char path[100];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, len, f), len);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Twenty numbers of two bytes, ten in a chunk. */
+static void make_column(struct folder *folder)
+{
+	static const char sizes[] = "{\"shape\": [20], \"nbytes\": 40}";
+	static const char storage[] =
+		"{\"dtype\": \"int16\", \"chunklen\": 10}";
+	static const uint8_t chunk[52] = {
+		'b', 'l', 'p', 'k', 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1,
+		2, 2, 20, 0, 0, 0, 20, 0, 0, 0, 36, 0, 0, 0, 7,
+	};
+	char path[100];
+
+	snprintf(folder->path, sizeof(folder->path), "/tmp/column.XXXXXX");
+	assert_non_null(mkdtemp(folder->path));
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder->path,
+			 i ? "meta" : "data");
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	add_file(folder, "meta/sizes", sizes, sizeof(sizes) - 1);
+	add_file(folder, "meta/storage", storage, sizeof(storage) - 1);
+	add_file(folder, "data/__0.blp", chunk, sizeof(chunk));
+	add_file(folder, "data/__1.blp", chunk, sizeof(chunk));
+}
+
+static struct told examine_column(const struct folder *folder)
+{
+	struct bloscfs_file *file = NULL;
+	struct told told;
+
+	assert_int_equal(sample_open(fs, folder->path, &file, NULL),
+			 BLOSCFS_OK);
+	told = examine(file);
+	bloscfs_close(file);
+	return told;
+}
+
+static void columns_are_covered_by_their_chunks(void **state)
+{
+	uint8_t chunk[60] = {
+		'b', 'l', 'p', 'k', 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1,
+		2, 2, 20, 0, 0, 0, 20, 0, 0, 0, 36, 0, 0, 0, 7,
+	};
+	struct folder folder;
+	struct told told;
+	char command[64];
+
+	(void)state;
+	make_column(&folder);
+	told = examine_column(&folder);
+	assert_int_equal(told.n_notes + told.n_damages, 0);
+	add_file(&folder, "data/__2.blp", chunk, 52);
+	add_file(&folder, "data/__01.blp", chunk, 52);
+	told = examine_column(&folder);
+	assert_int_equal(told.n_notes, 1);
+	assert_string_equal(told.last, "2 files that nothing names, the first "
+			    "is '__01.blp'");
+	add_file(&folder, "data/__1.blp", chunk, 60);
+	told = examine_column(&folder);
+	assert_int_equal(told.n_notes, 2);
+	assert_string_equal(told.last, "8 bytes behind it that nothing names");
+	assert_int_equal(told.off, 52);
+	chunk[8] = 2;
+	add_file(&folder, "data/__1.blp", chunk, 52);
+	told = examine_column(&folder);
+	assert_int_equal(told.n_damages, 1);
+	assert_string_equal(told.last, "the header before it says 2 chunks "
+			    "where one is");
+	chunk[4] = 2;
+	add_file(&folder, "data/__1.blp", chunk, 52);
+	told = examine_column(&folder);
+	assert_int_equal(told.n_damages, 1);
+	assert_int_equal(told.off, 0);
+	snprintf(command, sizeof(command), "rm -r %s", folder.path);
+	assert_int_equal(system(command), 0);
+}
+
 /* ---- a store of three members ------------------------------------------ */
 
 #define LOCAL 30
@@ -164,19 +318,7 @@ static void end(struct zip *zip)
 
 static struct told examine_zip(const struct zip *zip)
 {
-	struct bloscfs_file *file = NULL;
-	FILE *out = tmpfile();
-	struct told told;
-
-	assert_non_null(out);
-	assert_int_equal(fwrite(zip->bytes, 1, zip->len, out), zip->len);
-	assert_int_equal(fflush(out), 0);
-	assert_int_equal(bloscfs_open(fs, dup(fileno(out)), "x.b2z", 0, 0,
-				      &file, NULL), BLOSCFS_OK);
-	told = examine(file);
-	bloscfs_close(file);
-	fclose(out);
-	return told;
+	return examine_bytes(zip->bytes, zip->len, "x.b2z");
 }
 
 static void a_store_is_covered_by_its_members(void **state)
@@ -219,6 +361,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sound_samples_are_laid_out_well),
 		cmocka_unit_test(what_nothing_names_is_noted),
+		cmocka_unit_test(early_headers_are_covered_by_their_metalayers),
+		cmocka_unit_test(columns_are_covered_by_their_chunks),
 		cmocka_unit_test(a_store_is_covered_by_its_members),
 	};
 
