@@ -93,16 +93,18 @@ static const char *const always[] = {
 static const char *const with_network[] = {
 	"sendto", "send", "sendmsg",
 	"connect", "bind", "getsockname", "getpeername", "getsockopt",
-	"setsockopt", "sendmmsg", "recvmmsg", "socketpair",
+	"setsockopt", "sendmmsg", "recvmmsg",
 	NULL,
 };
 
-/* Below the folder that may be written. */
+/* Below the folder that may be written. None that changes what Landlock does
+ * not guard, which are owners, modes and times: root's own files may be read in
+ * /usr, and are to stay what they are. */
 static const char *const with_files[] = {
 	"pwrite64", "pwritev", "pwritev2", "ftruncate", "ftruncate64",
 	"fallocate", "fdatasync", "sync_file_range", "flock", "mkdir",
 	"mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat",
-	"renameat2", "link", "linkat", "fchmod", "msync", "utimensat",
+	"renameat2", "msync",
 	NULL,
 };
 
@@ -227,10 +229,12 @@ static void add_young(struct program *p)
  * fcntl: copies and flags; by others, signals reach foreign processes.
  * Signals and priorities: for our own threads, as root may reach all processes.
  * prlimit64: to read limits. Sockets: only those that lead to servers and name
- *   servers, as other protocols are a large part of the kernel. */
+ *   servers, as other protocols are a large part of the kernel; pairs of them
+ *   only if nothing else can be spoken to through one later. */
 static const struct rule {
 	const char *name;
 	bool network;		/* only then */
+	bool files;		/* only where there is a folder to be written */
 	bool wide;		/* a pointer, which is to be NULL */
 	bool of_us;		/* the value is our process */
 	bool more;		/* the next rule, of the same name, decides */
@@ -283,6 +287,17 @@ static const struct rule {
 	  .answers = { { AF_INET, ALLOW }, { AF_INET6, ALLOW },
 		       { AF_NETLINK, ALLOW },
 		       { AF_UNIX, FAIL(EAFNOSUPPORT) } }, .otherwise = TRAP },
+	{ .name = "socketpair", .network = true, .argument = 1,
+	  .mask = (uint32_t)~(SOCK_CLOEXEC | SOCK_NONBLOCK), .n = 1,
+	  .answers = { { SOCK_STREAM, ALLOW } },
+	  .otherwise = FAIL(EPROTONOSUPPORT) },
+	/* Of a file that is open, now. */
+	{ .name = "utimensat", .files = true, .wide = true, .argument = 1,
+	  .mask = UINT32_MAX, .more = true, .n = 1, .answers = { { 0, ALLOW } },
+	  .otherwise = FAIL(EPERM) },
+	{ .name = "utimensat", .files = true, .wide = true, .argument = 2,
+	  .mask = UINT32_MAX, .n = 1, .answers = { { 0, ALLOW } },
+	  .otherwise = FAIL(EPERM) },
 };
 
 /* Loads one half of an argument, which has 64 bits. */
@@ -321,7 +336,7 @@ static void judge(struct program *p, const struct rule *rule)
 	answer(p, rule->otherwise);
 }
 
-static void add_rules(struct program *p, bool network)
+static void add_rules(struct program *p, const struct sandbox_terms *terms)
 {
 	const struct rule *end = rules + sizeof(rules) / sizeof(rules[0]);
 	size_t before, at;
@@ -329,7 +344,8 @@ static void add_rules(struct program *p, bool network)
 
 	for (const struct rule *rule = rules; rule < end; rule++) {
 		number = seccomp_syscall_resolve_name(rule->name);
-		if (number < 0 || (rule->network && !network))
+		if (number < 0 || (rule->network && !terms->network) ||
+		    (rule->files && !terms->write_dir))
 			continue;
 		before = p->n;
 		add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
@@ -416,7 +432,7 @@ int calls_close(const struct sandbox_terms *terms)
 			find_numbers(&others, with_files);
 		qsort(others.of, others.n, sizeof(others.of[0]), compare);
 		add_list(p, first.of, first.n);
-		add_rules(p, terms->network);
+		add_rules(p, terms);
 		add_young(p);
 		add_tree(p, others.of, others.n);
 		status = p->n <= MOST_STEPS && others.n < MOST_NAMES ?

@@ -10,7 +10,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,6 +44,11 @@
 #define SCOPE_SOCKETS BIT(0)	/* 6: abstract sockets of others */
 #define SCOPE_SIGNALS BIT(1)	/* 6: signals to others */
 
+#define RESOLVER "/etc/resolv.conf"
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x1000u
+#endif
+
 /* The rights that a rule on a file may name; the others are of folders. */
 #define OF_FILES (WRITE_FILE | READ_FILE | TRUNCATE)
 #define TO_READ (READ_FILE | READ_DIR)
@@ -63,12 +71,24 @@ static const char *const always[] = {
 	"/proc", "/sys/fs/cgroup", "/sys/devices/system/cpu", NULL,
 };
 
-/* Names and certificates of servers, and the modules that find them. */
+/* Modules that find names of servers, certificates, and what is put in a new
+ * file's place where /etc has but a link to it. */
 static const char *const with_network[] = {
-	"/etc", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share",
+	"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share",
 	"/usr/local/share", "/run/systemd/resolve", "/run/resolvconf",
 	"/run/NetworkManager", "/var/lib/ca-certificates", "/dev/urandom",
-	NULL,
+	"/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust",
+	"/etc/ca-certificates", "/etc/crypto-policies", NULL,
+};
+
+/* Of /etc those alone that have no secrets: keys of hosts and passwords lie
+ * there too. A file that takes the place of one of them is out of reach. */
+static const char *const files_of_network[] = {
+	RESOLVER, "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf",
+	"/etc/host.conf", "/etc/services", "/etc/passwd", "/etc/localtime",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ssl/openssl.cnf",
+	"/etc/ssl/cert.pem", "/etc/pki/tls/openssl.cnf",
+	"/etc/pki/tls/cert.pem", "/etc/gnutls/config", NULL,
 };
 
 int fence_version(void)
@@ -134,6 +154,41 @@ static int allow_paths(int rules, const struct ruleset *all,
 	return status;
 }
 
+static uint64_t mount_of(const char *path)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, path, 0, STATX_MNT_ID, &st) == 0 &&
+	       (st.stx_mask & STATX_MNT_ID) ? st.stx_mnt_id : 0;
+}
+
+/* Whether a new list of servers of names may come in the place of the old one,
+ * in /etc itself. Not where it is a link to where services keep it, nor where
+ * it is a mount, as in containers. */
+static bool may_be_replaced(void)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(RESOLVER, real))
+		return true;
+	return strncmp(real, "/etc/", 5) == 0 &&
+	       mount_of(real) == mount_of("/etc");
+}
+
+/* To find no server any more is worse than that all of /etc may be read, but
+ * for those who require all that can be had. */
+static int allow_network(int rules, const struct ruleset *all,
+			 enum sandbox_mode mode)
+{
+	int status = allow_paths(rules, all, with_network, TO_READ);
+
+	if (!status)
+		status = allow_paths(rules, all, files_of_network, READ_FILE);
+	if (!status && mode != SANDBOX_REQUIRE && may_be_replaced())
+		status = allow_path(rules, all, "/etc", TO_READ);
+	return status;
+}
+
 static int allow_terms(int rules, const struct ruleset *all,
 		       const struct sandbox_terms *terms)
 {
@@ -142,7 +197,7 @@ static int allow_terms(int rules, const struct ruleset *all,
 	if (!status && terms->source_fd >= 0)
 		status = allow_fd(rules, all, terms->source_fd, TO_READ);
 	if (!status && terms->network)
-		status = allow_paths(rules, all, with_network, TO_READ);
+		status = allow_network(rules, all, terms->mode);
 	if (!status)
 		status = allow_paths(rules, all, terms->more_files, READ_FILE);
 	if (!status && terms->write_dir)

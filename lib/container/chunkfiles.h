@@ -15,10 +15,10 @@
 typedef void bfs_chunkfiles_look(const struct bfs_examiner *x, uint64_t chunk,
 				 const uint8_t *head, size_t len);
 
-/* What is_named does not know of the files' directory, and bytes behind a chunk,
- * are noted; look may be NULL. Files that do not hold are left out: who decodes
- * them finds that. A directory of a caller's own is not looked at, where each
- * file may be a request. */
+/* What is_named does not know of the files' directory, and bytes behind a
+ * chunk, are noted; look may be NULL. Files that do not hold are left out: who
+ * decodes them finds that. A directory of a caller's own is not looked at,
+ * where each file may be a request. */
 struct bfs_chunkfiles {
 	struct bfs_dir *dir;
 	bool (*is_named)(const void *arg, const char *name);

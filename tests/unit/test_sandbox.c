@@ -200,6 +200,12 @@ static int cut_inside(void) { return open_with(inside, O_RDONLY | O_TRUNC); }
 static int read_outside(void) { return open_with(outside, O_RDONLY); }
 static int write_outside(void) { return open_with(outside, O_WRONLY); }
 static int read_users(void) { return open_with("/etc/passwd", O_RDONLY); }
+static int read_groups(void) { return open_with("/etc/group", O_RDONLY); }
+static int read_resolver(void)
+{
+	return access("/etc/resolv.conf", F_OK) ? 0 :
+	       open_with("/etc/resolv.conf", O_RDONLY);
+}
 static int read_private(void) { return open_with(private, O_RDONLY); }
 static int list_root(void) { return open_with("/", O_RDONLY | O_DIRECTORY); }
 static int read_mounts(void)
@@ -498,6 +504,42 @@ static int use_cache(void)
 	return failed;
 }
 
+static int change_mode(void)
+{
+	int fd = open(inside, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? errno : result_of(fchmod(fd, 0777));
+}
+
+/* As what is in use is marked. */
+static int touch_cache(void)
+{
+	char path[100];
+	int fd, failed;
+
+	snprintf(path, sizeof(path), "%s/%d", cache, (int)getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	failed = fd < 0 ? errno : result_of(futimens(fd, NULL));
+	if (fd >= 0)
+		close(fd);
+	return failed ? failed : result_of(unlink(path));
+}
+
+static int make_pair(int type)
+{
+	int pair[2];
+
+	return result_of(socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair));
+}
+
+/* One could be turned to any service of the machine that has a name among
+ * files. */
+static int make_turning_pair(void) { return make_pair(SOCK_DGRAM); }
+static int make_stream_pair(void)
+{
+	return make_pair(SOCK_STREAM | SOCK_NONBLOCK);
+}
+
 /* The number behind a name in /proc/self/status. */
 static uint64_t own_status(const char *name, int base)
 {
@@ -667,7 +709,11 @@ static void servers_are_asked_and_never_served(void **state)
 	terms.network = true;
 	works(terms, make_socket);
 	works(terms, read_users);
+	works(terms, read_resolver);
+	fails(terms, read_groups, EACCES);
 	fails(terms, make_local_socket, EAFNOSUPPORT);
+	fails(terms, make_turning_pair, EPROTONOSUPPORT);
+	works(terms, make_stream_pair);
 	if (fence_version() >= 4)
 		fails(terms, listen_there, EACCES);
 	fails(terms, read_inside, EACCES);
@@ -686,6 +732,8 @@ static void a_folder_for_writing_is_the_only_one(void **state)
 	fails(terms, unlink_inside, EACCES);
 	fails(terms, write_outside, EACCES);
 	ends(terms, make_socket, "socket");
+	ends(terms, change_mode, "fchmod");
+	works(terms, touch_cache);
 	close(terms.source_fd);
 }
 
