@@ -24,6 +24,7 @@
 #define MAX_HEADER (UINT32_C(16) << 20)
 #define TRAILER_BUF (UINT32_C(512) << 10)
 #define MIN_TRAILER 25
+#define TAIL 23			/* what ends it: its length, a fingerprint */
 #define MAX_CHUNKSIZE INT32_C(2147483615)
 
 /* Numbers of the fixed header that only opening needs. */
@@ -198,15 +199,15 @@ static enum bfs_err find_trailer(struct bfs_container *f, struct header *h,
 				 uint64_t *ret_len, struct bfs_diag *diag)
 {
 	uint64_t end = h->frame_len, len;
-	uint8_t tail[23];
+	uint8_t tail[TAIL];
 
 	if (end > f->cbytes || end < MIN_HEADER + MIN_TRAILER)
 		return bfs_fail(diag, BFS_ERR_TRUNCATED, end,
 				"the trailer is missing");
-	BFS_TRY(bfs_source_read(f->source, end - 23, tail, 23, diag));
+	BFS_TRY(bfs_source_read(f->source, end - TAIL, tail, TAIL, diag));
 	len = bfs_be32(tail + 1);
 	if (tail[0] != 0xce || tail[5] != 0xd8)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, end - 23,
+		return bfs_fail(diag, BFS_ERR_CORRUPT, end - TAIL,
 				"the end of the trailer has wrong markers");
 	if (len < MIN_TRAILER || len > end - h->header_len)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, end - 22,
@@ -224,6 +225,8 @@ static enum bfs_err open_trailer(struct bfs_container *f, struct header *h,
 
 	BFS_TRY(find_trailer(f, h, &section.len, diag));
 	section.off = h->trailer_off;
+	/* No value reaches into what ends the trailer. */
+	section.len -= TAIL;
 	section.buf_len = (size_t)bfs_min(section.len, TRAILER_BUF);
 	buf = bfs_alloc(section.buf_len);
 	if (!buf)

@@ -350,6 +350,29 @@ static size_t vlmeta_chunk_at(const struct build *b)
 	return trailer_at(b) + bfs_be32(b->p + trailer_at(b) + 14) + 5;
 }
 
+static void vlmetalayer_that_reaches_into_the_end_of_the_trailer_is_told(
+	void **state)
+{
+	struct build b = make_frame();
+	size_t at = vlmeta_chunk_at(&b);
+	uint32_t room = (uint32_t)(b.len - 23 - at);
+
+	(void)state;
+	for (uint32_t len = room; len <= room + 23; len++) {
+		struct bfs_array *a;
+
+		patch_be(&b, at - 4, len, 4);
+		a = hostile_open(&b, NAME);
+		if (len == room)
+			expect_good(a);
+		else
+			expect_blamed(a, BFS_DAMAGED, "does not hold");
+		expect_stream(a, BFS_STREAM_DATA, 0, data, sizeof(data));
+		bfs_array_close(a);
+	}
+	free(b.p);
+}
+
 static void vlmetalayer_chunk_longer_than_its_value_fails_alone(void **state)
 {
 	struct build b = make_frame();
@@ -569,6 +592,7 @@ int main(void)
 		T(metalayer_value_outside_its_section_is_left_out),
 		T(metalayer_value_longer_than_its_section_is_left_out),
 		T(metalayers_may_share_their_value),
+		T(vlmetalayer_that_reaches_into_the_end_of_the_trailer_is_told),
 		T(vlmetalayer_chunk_longer_than_its_value_fails_alone),
 		T(vlmetalayer_of_gibibytes_is_served_in_pieces),
 		T(listing_escapes_names_that_are_paths),
