@@ -41,9 +41,14 @@ static void write_option(FILE *out, const struct opts *opts,
 		break;
 	case OPT_SIZE:
 	case OPT_COUNT:
-	case OPT_NUMBER:
 		fprintf(out, "%s=%llu\n", opt->name,
 			(unsigned long long)*(const uint64_t *)where);
+		break;
+	case OPT_NUMBER:
+		/* 0: not known yet, which is no value of it. */
+		if (*(const uint64_t *)where)
+			fprintf(out, "%s=%llu\n", opt->name,
+				(unsigned long long)*(const uint64_t *)where);
 		break;
 	case OPT_SECONDS:
 		fprintf(out, "%s=%g\n", opt->name, *(const double *)where);

@@ -260,7 +260,10 @@ def fails(call):
 def what_dies_again_and_again_is_left(work):
     source = make_source(work)
     with Mount(work, source, "--restart") as mount:
-        for _ in range(6):
+        for count in range(1, 7):
+            # One that dies before it has answered is not started again.
+            wait_until(lambda n=count: len(mount.log_lines(
+                "notice: mounted on")) >= n, told=mount.log)
             server = harness.server_of(mount.process.pid)
             assert server != mount.process.pid, mount.log()
             os.kill(server, signal.SIGKILL)
