@@ -28,6 +28,14 @@ static void write_own_text(FILE *out, const struct opt *opt, const char *text)
 		write_text(out, opt->name, text);
 }
 
+/* 0: not known yet, which is no value of it. */
+static void write_number(FILE *out, const struct opt *opt, uint64_t number)
+{
+	if (number)
+		fprintf(out, "%s=%llu\n", opt->name,
+			(unsigned long long)number);
+}
+
 static void write_option(FILE *out, const struct opts *opts,
 			 const struct opt *opt)
 {
@@ -45,10 +53,7 @@ static void write_option(FILE *out, const struct opts *opts,
 			(unsigned long long)*(const uint64_t *)where);
 		break;
 	case OPT_NUMBER:
-		/* 0: not known yet, which is no value of it. */
-		if (*(const uint64_t *)where)
-			fprintf(out, "%s=%llu\n", opt->name,
-				(unsigned long long)*(const uint64_t *)where);
+		write_number(out, opt, *(const uint64_t *)where);
 		break;
 	case OPT_SECONDS:
 		fprintf(out, "%s=%g\n", opt->name, *(const double *)where);
