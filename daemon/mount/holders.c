@@ -136,20 +136,30 @@ void holders_find(unsigned major, unsigned minor, struct holders *ret)
 	struct search s = { .major = major, .minor = minor };
 	const struct dirent *entry;
 	DIR *proc = opendir("/proc");
+	char self[16];
+	bool own = false, uses;
 	ssize_t len = readlink("/proc/self/ns/mnt", s.own,
 			       sizeof(s.own) - 1);
 
 	s.own[len > 0 ? len : 0] = '\0';
 	*ret = (struct holders){ 0 };
+	snprintf(self, sizeof(self), "%d", (int)getpid());
 	while (proc && (entry = readdir(proc))) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
-		if (has_open(&s, entry->d_name) ||
-		    has_mapped(&s, entry->d_name))
+		uses = has_open(&s, entry->d_name) ||
+		       has_mapped(&s, entry->d_name);
+		if (uses && strcmp(entry->d_name, self) == 0)
+			own = true;
+		else if (uses)
 			add(ret->users, sizeof(ret->users), entry->d_name);
 		if (has_mount(&s, entry->d_name))
 			add(ret->spaces, sizeof(ret->spaces), entry->d_name);
 	}
+	/* What we have open came from whoever started us: told only where it
+	 * is nobody else's any more. */
+	if (own && !ret->users[0])
+		add(ret->users, sizeof(ret->users), self);
 	if (proc)
 		closedir(proc);
 }

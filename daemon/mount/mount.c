@@ -63,8 +63,8 @@ static int check_device(const struct opts *opts, char *error, size_t cap)
 		return refuse(error, cap, "there is no /dev/fuse; load the "
 			      "kernel's module with 'modprobe fuse', or give "
 			      "it to the container (--device /dev/fuse)");
-	return refuse(error, cap, "cannot open /dev/fuse: %s; ask for access "
-		      "to it", strerror(errno));
+	return refuse(error, cap, "cannot open /dev/fuse: %s; root lets all "
+		      "users in by 'chmod a+rw /dev/fuse'", strerror(errno));
 }
 
 static bool in_path(const char *name)

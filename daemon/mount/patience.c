@@ -27,7 +27,8 @@ static void *watch(void *arg)
 	if (!patience->over)
 		fprintf(stderr, "bloscfs: waiting for '%s', which has not "
 			"answered for %d seconds; see whether what it lies on "
-			"still works, or end bloscfs by SIGKILL\n",
+			"still works, or end bloscfs by Ctrl-C, or SIGKILL "
+			"where that is not heard\n",
 			patience->what, SECONDS);
 	pthread_mutex_unlock(&patience->lock);
 	return NULL;

@@ -120,6 +120,10 @@ static enum exit_code open_source(struct daemon *daemon, const char *source)
 	if (far_is(daemon->opts, source))
 		return open_far(daemon, source);
 	status = src_open(&daemon->src, source);
+	if (status == -ENOENT && strstr(source, "://"))
+		return say_failed(EXIT_SOURCE, "'%s' is no address that "
+				  "bloscfs reads; give one of https://, "
+				  "http:// or s3://, or a path", source);
 	if (status == -ENOENT)
 		return say_failed(EXIT_SOURCE, "'%s' does not exist; give a "
 			    "directory or a container file", source);

@@ -72,16 +72,19 @@ static int take_option(struct parse *parse, const char *text)
 	if (!opt->value && value)
 		return refuse(parse, "option '%s' takes no value; write "
 			      "just %s", opt->name, opt->name);
-	if (!opts_take_value(parse, opt, value) && opt->kind == OPT_NUMBER)
+	if (opts_take_value(parse, opt, value))
+		return 0;
+	if (opt->kind == OPT_NUMBER)
 		return refuse(parse, "'%s' is no value for option '%s'; give "
 			      "a number from 1 on, or leave it out", value,
 			      opt->name);
-	if (!opts_take_value(parse, opt, value))
+	if (opt->kind == OPT_FORMATS)
 		return refuse(parse, "'%s' is no value for option '%s'; "
-			      "bloscfs --%s tells what it takes", value,
-			      opt->name, opt->kind == OPT_FORMATS ? "version" :
-			      "help");
-	return 0;
+			      "bloscfs --version tells what it takes", value,
+			      opt->name);
+	return refuse(parse, "'%s' is no value for option '%s'; bloscfs "
+		      "--help=%s tells what it takes", value, opt->name,
+		      opt->name);
 }
 
 /* Cuts the first option off *list, in place, and unescapes it. */

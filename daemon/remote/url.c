@@ -104,7 +104,8 @@ static int parse_http(const char *source, const char *rest,
 			      "~/.netrc");
 	if (host == 0 || rest[host] != '/' || !rest[host + 1])
 		return refuse(error, error_cap, "'%.*s' names no file on a "
-			      "server; give the address of one", shown, source);
+			      "server; give the address of one, or of several "
+			      "in a catalog=", shown, source);
 	if (strchr(rest, '#'))
 		return refuse(error, error_cap, "'%.*s' holds a #, which no "
 			      "server is told of; write it as %%23", shown,

@@ -109,6 +109,24 @@ def no_threads_are_refused(work):
         one_line(run(f"--{name}=0", work, work), 2, name, "from 1 on")
 
 
+def what_is_wrong_is_told_with_what_helps(work):
+    for value, words in (("cache_size=lots", "--help=cache_size"),
+                         ("formats=lots", "--version")):
+        one_line(run("-o", value, work, work), 2, "lots", words)
+    one_line(run("ftp://127.0.0.1/a.b2nd", work), 3, "no address", "s3://")
+
+
+def who_is_in_the_way_is_not_who_unmounts(work):
+    with Mount(work, source_of(work)) as mount:
+        with open(mount.path("a.b2frame/data.bin"), "rb") as held:
+            result = subprocess.run(
+                [harness.BLOSCFS, "--unmount", mount.point],
+                stdin=held, capture_output=True, text=True, timeout=60,
+                check=False)
+            one_line(result, 1, f"in use by python3 ({os.getpid()})")
+            assert ", bloscfs (" not in result.stderr, result.stderr
+
+
 def df_shows_what_is_used_and_what_is_free(work):
     source = source_of(work)
     with Mount(work, source) as mount:
@@ -155,6 +173,8 @@ if __name__ == "__main__":
         who_may_not_unmount_is_told_whose_it_is,
         a_container_without_the_right_to_mount_is_told_what_it_lacks,
         no_threads_are_refused,
+        what_is_wrong_is_told_with_what_helps,
+        who_is_in_the_way_is_not_who_unmounts,
         df_shows_what_is_used_and_what_is_free,
         a_source_that_went_away_is_told,
     ])
