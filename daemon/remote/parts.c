@@ -13,24 +13,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_CONTAINERS 1024
-#define MOST_PARTS (1 << 20)	/* of one; more are not looked after */
+#define MOST_CONTAINERS 1024	/* that nobody has open */
+#define MOST_PARTS (1 << 20)	/* of all; more are not looked after */
 #define SHARE 20		/* of the time is more than asking takes */
+#define LONGEST_MS 1000		/* a look-up asks; the next one goes on */
 
 struct parts {
 	struct parts *next;	/* by use, the newest first */
 	char *path;
 	uint64_t turn, state;
 	struct folder seen;	/* by escaped names; told: not untold */
+	uint64_t charged;	/* bytes of memory that count */
+	char *from;		/* the first that the next look-up asks about,
+				 * or NULL */
 	int64_t until_ms;	/* so long they are believed */
-	bool asking;
+	unsigned n_asking, refs;	/* of openings */
+	bool untold;		/* a listing told another identity of one that
+				 * was what it was */
 };
 
 /* All with the lock held, down to parts_release. */
 
-static void free_parts(struct parts *p)
+static void forget_seen(struct shelf *shelf, struct parts *p)
 {
+	INVARIANT(shelf->n_seen >= p->seen.n && shelf->named >= p->charged);
+	shelf->n_seen -= p->seen.n;
+	shelf->named -= p->charged;
+	remote_give_back(&shelf->remote, p->charged);
+	p->charged = 0;
 	folder_release(&p->seen);
+	free(p->from);
+	p->from = NULL;
+}
+
+static void free_parts(struct shelf *shelf, struct parts *p)
+{
+	forget_seen(shelf, p);
 	free(p->path);
 	free(p);
 }
@@ -50,23 +68,35 @@ static struct parts *find(struct shelf *shelf, const char *path)
 	return p;
 }
 
-/* The one unused for the longest time makes room. */
-static void drop_one(struct shelf *shelf)
+static bool is_idle(const struct parts *p)
+{
+	return !p->refs && !p->n_asking;
+}
+
+/* Where more than most are idle the one unused for the longest time makes room:
+ * who has a container open must not be told that it is another. False where
+ * none does. */
+static bool drop_one(struct shelf *shelf, size_t most)
 {
 	struct parts **at = &shelf->parts, **last = NULL, *p;
+	size_t n = 0;
 
-	for (; *at; at = &(*at)->next)
-		if (!(*at)->asking)
+	for (; *at; at = &(*at)->next) {
+		if (is_idle(*at)) {
 			last = at;
-	if (!last)
-		return;
+			n++;
+		}
+	}
+	if (n <= most)
+		return false;
 	p = *last;
 	*last = p->next;
 	if (p->turn >= shelf->next_turn)
 		shelf->next_turn = p->turn;
 	shelf->next_turn++;
 	shelf->n_parts--;
-	free_parts(p);
+	free_parts(shelf, p);
+	return true;
 }
 
 static struct parts *make(struct shelf *shelf, const char *path)
@@ -75,8 +105,9 @@ static struct parts *make(struct shelf *shelf, const char *path)
 
 	if (p)
 		return p;
-	if (shelf->n_parts >= MOST_CONTAINERS)
-		drop_one(shelf);
+	while (shelf->n_parts >= MOST_CONTAINERS &&
+	       drop_one(shelf, MOST_CONTAINERS - 1))
+		;
 	p = calloc(1, sizeof(*p));
 	if (p)
 		p->path = strdup(path);
@@ -91,10 +122,37 @@ static struct parts *make(struct shelf *shelf, const char *path)
 	return p;
 }
 
-static void begin_turn(struct parts *p)
+static void begin_turn(struct shelf *shelf, struct parts *p)
 {
 	p->turn++;
-	folder_release(&p->seen);
+	forget_seen(shelf, p);
+}
+
+/* As held_count: it is needed all the same. */
+static void count_memory(struct shelf *shelf, struct parts *p)
+{
+	uint64_t now = folder_memory(&p->seen), more = now - p->charged;
+
+	if (now <= p->charged || shelf->named + more > shelf->most_named ||
+	    !remote_charge(&shelf->remote, more))
+		return;
+	p->charged = now;
+	shelf->named += more;
+}
+
+static int add_seen(struct shelf *shelf, struct parts *p, const char *name,
+		    const struct folder_entry *seen)
+{
+	size_t before = p->seen.n;
+	int status = 0;
+
+	while (shelf->n_seen >= MOST_PARTS && drop_one(shelf, 0))
+		;
+	if (shelf->n_seen < MOST_PARTS)
+		status = folder_add(&p->seen, name, seen);
+	shelf->n_seen += p->seen.n - before;
+	count_memory(shelf, p);
+	return status;
 }
 
 static struct folder_entry *find_seen(const struct parts *p, const char *name)
@@ -112,11 +170,12 @@ void parts_release(struct shelf *shelf)
 	struct parts *next;
 
 	for (struct parts *p = shelf->parts; p; p = next) {
-		INVARIANT(!p->asking);
+		INVARIANT(is_idle(p));
 		next = p->next;
-		free_parts(p);
+		free_parts(shelf, p);
 	}
 	shelf->parts = NULL;
+	INVARIANT(!shelf->n_seen);
 }
 
 /* ---- what is seen ---------------------------------------------------- */
@@ -131,6 +190,52 @@ uint64_t shelf_turn(struct shelf *shelf, const char *path)
 	turn = p ? p->turn : shelf->next_turn;
 	pthread_mutex_unlock(&shelf->lock);
 	return turn;
+}
+
+int shelf_join(struct shelf *shelf, const char *path, uint64_t *ret_turn)
+{
+	uint64_t state = shelf_state(shelf, path);
+	struct parts *p;
+
+	pthread_mutex_lock(&shelf->lock);
+	p = make(shelf, path);
+	if (p) {
+		p->refs++;
+		if (!p->state)
+			p->state = state;
+		*ret_turn = p->turn;
+	}
+	pthread_mutex_unlock(&shelf->lock);
+	return p ? 0 : -ENOMEM;
+}
+
+void shelf_leave(struct shelf *shelf, const char *path)
+{
+	struct parts *p;
+
+	pthread_mutex_lock(&shelf->lock);
+	p = find(shelf, path);
+	INVARIANT(p && p->refs > 0);
+	p->refs--;
+	/* Of one that nothing was read of there is nothing to know. */
+	if (is_idle(p) && !p->seen.n && p->turn == shelf->next_turn) {
+		shelf->parts = p->next;
+		shelf->n_parts--;
+		free_parts(shelf, p);
+	}
+	pthread_mutex_unlock(&shelf->lock);
+}
+
+bool shelf_is_untold(struct shelf *shelf, const char *path)
+{
+	struct parts *p;
+	bool is;
+
+	pthread_mutex_lock(&shelf->lock);
+	p = find(shelf, path);
+	is = p && p->untold;
+	pthread_mutex_unlock(&shelf->lock);
+	return is;
 }
 
 int shelf_note_part(struct shelf *shelf, const char *path, const char *name,
@@ -151,10 +256,10 @@ int shelf_note_part(struct shelf *shelf, const char *path, const char *name,
 		status = -ESTALE;
 	else if (before && before->identity != stat->identity)
 		status = -ESTALE;
-	else if (!before && p->seen.n < MOST_PARTS)
-		status = folder_add(&p->seen, name, &seen);
+	else if (!before)
+		status = add_seen(shelf, p, name, &seen);
 	if (p && status == -ESTALE && p->turn == turn)
-		begin_turn(p);
+		begin_turn(shelf, p);
 	pthread_mutex_unlock(&shelf->lock);
 	return status;
 }
@@ -191,62 +296,90 @@ static struct part *copy_seen(const struct parts *p)
 
 /* With the lock held: what the server told of them, where they are still what
  * they were. */
-static void settle(struct parts *p, const struct part *parts, size_t n,
-		   uint64_t turn, int64_t begin_ms, uint64_t fresh_ms)
+static void settle(struct shelf *shelf, struct parts *p,
+		   const struct part *parts, size_t n, uint64_t turn)
 {
-	int64_t now = remote_now_ms(), cost = (now - begin_ms) * SHARE;
 	struct folder_entry *e;
 
-	p->until_ms = begin_ms + (cost > (int64_t)fresh_ms ? cost :
-							     (int64_t)fresh_ms);
 	for (size_t i = 0; i < n && p->turn == turn; i++) {
 		e = find_seen(p, parts[i].name);
-		if (e && parts[i].untold)
+		if (e && parts[i].untold) {
 			e->told = false;
+			p->untold = true;
+		}
 		if (parts[i].now == PART_OTHER)
-			begin_turn(p);
+			begin_turn(shelf, p);
+	}
+}
+
+/* What is asked of one container. */
+struct asking {
+	struct part *parts;
+	size_t n;
+	char *from;
+	uint64_t turn;
+	int64_t begin_ms;
+};
+
+/* With the lock held. */
+static int begin_asking(struct parts *p, struct asking *a)
+{
+	a->n = p->seen.n;
+	a->turn = p->turn;
+	a->parts = copy_seen(p);
+	if (!a->parts)
+		return -ENOMEM;
+	a->from = p->from;
+	p->from = NULL;
+	/* Others that need not know go on meanwhile. */
+	p->n_asking++;
+	return 0;
+}
+
+/* The same, when they were asked about. */
+static void end_asking(struct shelf *shelf, struct parts *p, struct asking *a,
+		       int status)
+{
+	int64_t fresh = (int64_t)shelf->remote.fresh_ms;
+	int64_t cost = (remote_now_ms() - a->begin_ms) * SHARE;
+
+	p->n_asking--;
+	if (!status)
+		p->until_ms = a->begin_ms + (cost > fresh ? cost : fresh);
+	settle(shelf, p, a->parts, a->n, a->turn);
+	if (p->turn == a->turn && !p->from) {
+		p->from = a->from;
+		a->from = NULL;
 	}
 }
 
 int shelf_check_parts(struct shelf *shelf, const char *path, uint64_t state,
 		      bool must)
 {
-	int64_t begin = remote_now_ms();
-	struct part *parts = NULL;
-	uint64_t turn = 0;
+	struct asking a = { .begin_ms = remote_now_ms() };
 	struct parts *p;
-	size_t n = 0;
 	int status = 0;
 
 	pthread_mutex_lock(&shelf->lock);
-	p = make(shelf, path);
-	if (!p)
-		status = -ENOMEM;
+	p = find(shelf, path);
 	if (p && state && p->state && state != p->state)
-		begin_turn(p);
+		begin_turn(shelf, p);
 	if (p && state)
 		p->state = state;
-	if (p && p->seen.n && (must || (begin >= p->until_ms && !p->asking))) {
-		n = p->seen.n;
-		turn = p->turn;
-		parts = copy_seen(p);
-		status = parts ? 0 : -ENOMEM;
-		/* Others that need not know go on meanwhile. */
-		p->asking = true;
-	}
+	if (p && p->seen.n &&
+	    (must || (a.begin_ms >= p->until_ms && !p->n_asking)))
+		status = begin_asking(p, &a);
 	pthread_mutex_unlock(&shelf->lock);
-	if (!parts)
+	if (!a.parts)
 		return status;
-	status = parts_ask(shelf, path, parts, n, !must);
+	status = parts_ask(shelf, path, a.parts, a.n, &a.from,
+			   must ? 0 : a.begin_ms + LONGEST_MS);
 	pthread_mutex_lock(&shelf->lock);
 	p = find(shelf, path);
-	if (p) {
-		p->asking = false;
-		if (!status)
-			settle(p, parts, n, turn, begin,
-			       shelf->remote.fresh_ms);
-	}
+	INVARIANT(p && p->n_asking > 0);
+	end_asking(shelf, p, &a, status);
 	pthread_mutex_unlock(&shelf->lock);
-	free_copies(parts, n);
+	free_copies(a.parts, a.n);
+	free(a.from);
 	return status;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MOST_AT_ONCE 16
+#define MOST_ROWS 1024		/* by pages, before others are asked alone */
 
 /* Where a name's own folder ends; 0: it lies in the container's. */
 static size_t inner_len(const char *name)
@@ -115,9 +116,9 @@ static int ask_page(struct shelf *shelf, const char *folder,
 		status = page_ask(shelf, key, key, NULL, after, &page, why);
 	}
 	*ret_n = status ? n : compare_page(&page, parts, n);
-	/* A store that cannot begin there. */
+	/* A store that cannot begin there: each page would be the first. */
 	if (!*ret_n)
-		*ret_n = 1;
+		*ret_n = n;
 	listing_release(&page);
 	free(after);
 	free(key);
@@ -172,18 +173,36 @@ static void asked_over(void *arg)
 	pthread_mutex_unlock(&a->wave->lock);
 }
 
-static int start(struct shelf *shelf, const char *folder, struct asked *a)
+/* To be released. */
+static int address_of_part(struct shelf *shelf, const char *folder,
+			   const struct part *part, struct url *ret_url)
 {
-	struct hosts *hosts = transport_hosts(shelf->remote.transport);
-	struct request request;
 	char *path;
 	int status;
 
 	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "",
-		     a->part->name) < 0)
+		     part->name) < 0)
 		return -ENOMEM;
-	status = address_of(shelf, path, &a->url);
+	status = address_of(shelf, path, ret_url);
 	free(path);
+	return status;
+}
+
+static struct request request_for(const struct shelf *shelf,
+				  const struct url *url, char *byte)
+{
+	return (struct request){
+		.url = url->http, .s3 = url->s3, .buf = byte, .len = 1,
+		.signer = url->s3 ? shelf->remote.signer : NULL,
+	};
+}
+
+static int start(struct shelf *shelf, const char *folder, struct asked *a)
+{
+	struct hosts *hosts = transport_hosts(shelf->remote.transport);
+	struct request request;
+	int status = address_of_part(shelf, folder, a->part, &a->url);
+
 	if (status)
 		return status == -ENOMEM ? status : 0;
 	if (!remote_may_wait(&shelf->remote, a->url.http))
@@ -192,10 +211,7 @@ static int start(struct shelf *shelf, const char *folder, struct asked *a)
 	a->begin_ms = remote_now_ms();
 	if (host_pause(a->host))
 		return 0;
-	request = (struct request){
-		.url = a->url.http, .s3 = a->url.s3, .buf = &a->byte, .len = 1,
-		.signer = a->url.s3 ? shelf->remote.signer : NULL,
-	};
+	request = request_for(shelf, &a->url, &a->byte);
 	pthread_mutex_lock(&a->wave->lock);
 	a->wave->n_under_way++;
 	pthread_mutex_unlock(&a->wave->lock);
@@ -233,23 +249,45 @@ static bool wait_for_wave(struct shelf *shelf, struct wave *wave,
 
 /* Where a listing could not tell, but the object is what it was, listings are
  * not believed of it again. */
-static void take_answer(const struct shelf *shelf, struct asked *a)
+static void take_answer(const struct shelf *shelf, struct part *part,
+			const struct response *r)
 {
-	const struct response *r = &a->response;
-
-	if (!a->job)
-		return;
-	remote_note(a->host, a->begin_ms, r);
 	if (r->outcome == REMOTE_OK)
-		hold_against(a->part, r->total,
+		hold_against(part, r->total,
 			     folder_identity(r->tag, r->modified));
-	else if (r->outcome == REMOTE_BEYOND && !a->part->size)
-		a->part->now = PART_SAME;
-	if (a->part->now == PART_SAME)
-		a->part->untold = !shelf->has_catalog;
+	else if (r->outcome == REMOTE_BEYOND && !part->size)
+		part->now = PART_SAME;
+	if (part->now == PART_SAME)
+		part->untold = !shelf->has_catalog;
 	else if (r->outcome == REMOTE_OK || r->outcome == REMOTE_ABSENT ||
 		 r->outcome == REMOTE_BEYOND)
-		a->part->now = PART_OTHER;
+		part->now = PART_OTHER;
+}
+
+/* One that has to be known, by as many tries as a reader's. */
+static int ask_surely(struct shelf *shelf, const char *folder,
+		      struct part *part)
+{
+	struct request request;
+	struct response r;
+	struct url url = { 0 };
+	char byte;
+	int status = address_of_part(shelf, folder, part, &url);
+
+	if (!status) {
+		request = request_for(shelf, &url, &byte);
+		remote_ask(&shelf->remote, &request, &r);
+		take_answer(shelf, part, &r);
+		/* What may not be read any more is not what it was. */
+		if (r.outcome == REMOTE_DENIED)
+			part->now = PART_OTHER;
+		if (r.outcome == REMOTE_STOPPED)
+			status = -EINTR;
+	}
+	url_release(&url);
+	if (status == -EINTR || status == -ENOMEM)
+		return status;
+	return part->now == PART_UNSURE ? -EIO : 0;
 }
 
 static int ask_wave(struct shelf *shelf, const char *folder,
@@ -269,31 +307,92 @@ static int ask_wave(struct shelf *shelf, const char *folder,
 	if (wait_for_wave(shelf, &wave, asked, n))
 		status = -EINTR;
 	for (size_t i = 0; i < n; i++) {
-		take_answer(shelf, &asked[i]);
+		if (asked[i].job) {
+			remote_note(asked[i].host, asked[i].begin_ms,
+				    &asked[i].response);
+			take_answer(shelf, parts[i], &asked[i].response);
+		}
 		url_release(&asked[i].url);
 	}
 	return status;
 }
 
-int parts_ask(struct shelf *shelf, const char *folder, struct part *parts,
-	      size_t n, bool held)
+/* Whether a wave told nothing. */
+static bool is_silent(struct part *const *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (parts[i]->now != PART_UNSURE)
+			return false;
+	return true;
+}
+
+/* By their own headers. *ret_n are done with, all unless the time is over or
+ * the server does not answer. */
+static int ask_alone(struct shelf *shelf, const char *folder,
+		     struct part *parts, size_t n, int64_t end_ms,
+		     size_t *ret_n)
 {
 	struct part *left[MOST_AT_ONCE];
-	size_t n_left = 0;
+	size_t n_left = 0, i;
 	int status = 0;
 
-	for (size_t i = 0; held && !shelf->has_catalog && i < n; i++)
-		look_held(shelf, folder, &parts[i]);
-	qsort(parts, n, sizeof(*parts), compare_names);
-	if (!shelf->has_catalog)
-		status = ask_pages(shelf, folder, parts, n);
-	for (size_t i = 0; !status && i < n; i++) {
+	for (i = 0; !status && i < n; i++) {
 		if (parts[i].now == PART_UNSURE)
 			left[n_left++] = &parts[i];
-		if (n_left && (n_left == MOST_AT_ONCE || i + 1 == n)) {
-			status = ask_wave(shelf, folder, left, n_left);
-			n_left = 0;
+		if (!n_left || (n_left < MOST_AT_ONCE && i + 1 < n))
+			continue;
+		status = ask_wave(shelf, folder, left, n_left);
+		for (size_t k = 0; !status && !end_ms && k < n_left; k++)
+			if (left[k]->now == PART_UNSURE)
+				status = ask_surely(shelf, folder, left[k]);
+		if (end_ms && (is_silent(left, n_left) ||
+			       remote_now_ms() >= end_ms)) {
+			i++;
+			break;
 		}
+		n_left = 0;
+	}
+	*ret_n = i;
+	return status;
+}
+
+/* The number of the first part that is called so or sorts behind. */
+static size_t begin_at(const struct part *parts, size_t n, const char *from)
+{
+	const struct part first = { .name = (char *)from };
+	size_t i = 0;
+
+	while (from && i < n && compare_names(&parts[i], &first) < 0)
+		i++;
+	return i < n ? i : 0;
+}
+
+int parts_ask(struct shelf *shelf, const char *folder, struct part *parts,
+	      size_t n, char **from, int64_t end_ms)
+{
+	size_t i, some, done;
+	int status = 0;
+
+	for (i = 0; end_ms && !shelf->has_catalog && i < n; i++)
+		look_held(shelf, folder, &parts[i]);
+	qsort(parts, n, sizeof(*parts), compare_names);
+	i = end_ms ? begin_at(parts, n, *from) : 0;
+	for (; !status && i < n; i += done) {
+		some = n - i < MOST_ROWS ? n - i : MOST_ROWS;
+		if (!shelf->has_catalog)
+			status = ask_pages(shelf, folder, parts + i, some);
+		done = 0;
+		if (!status)
+			status = ask_alone(shelf, folder, parts + i, some,
+					   end_ms, &done);
+		if (end_ms && (done < some || remote_now_ms() >= end_ms)) {
+			i += done;
+			break;
+		}
+	}
+	if (end_ms) {
+		free(*from);
+		*from = i < n ? strdup(parts[i].name) : NULL;
 	}
 	return status;
 }

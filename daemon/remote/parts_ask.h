@@ -18,8 +18,11 @@ struct part {
 };
 
 /* All that are UNSURE become SAME or OTHER, as far as the server answers; their
- * order changes. held: a listing at hand counts. 0, or -EINTR, -ENOMEM. */
+ * order changes. end_ms: when asking ends (remote_now_ms), which is begun with
+ * *from, where there is such a name, and begins there the next time; owned by
+ * the caller. 0: no listing at hand counts, and not to know of one is EIO. 0,
+ * -EINTR, -ENOMEM or -EIO. */
 int parts_ask(struct shelf *shelf, const char *folder, struct part *parts,
-	      size_t n, bool held);
+	      size_t n, char **from, int64_t end_ms);
 
 #endif

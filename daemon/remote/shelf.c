@@ -59,8 +59,8 @@ static int find_out(struct shelf *shelf, const char *source,
 static void free_shelf(struct shelf *shelf)
 {
 	lent_release(shelf);
-	held_release(shelf);
 	parts_release(shelf);
+	held_release(shelf);
 	transport_free(shelf->remote.transport);
 	diskcache_close(shelf->remote.disk);
 	signer_free(shelf->remote.signer);

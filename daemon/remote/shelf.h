@@ -109,14 +109,23 @@ void shelf_stat_of(const struct lent *lent, struct shelf_stat *ret_stat);
 /* A container of many objects is a folder, whose turn is how often objects that
  * were read as its parts were found to be others. */
 uint64_t shelf_turn(struct shelf *shelf, const char *path);
+/* An opening begins, in that turn, which nothing but other objects end as long
+ * as it lasts. 0 or -ENOMEM; after 0 it is to be left. */
+int shelf_join(struct shelf *shelf, const char *path, uint64_t *ret_turn);
+void shelf_leave(struct shelf *shelf, const char *path);
+/* Whether listings told another identity of a part than it had: then they tell
+ * no change. */
+bool shelf_is_untold(struct shelf *shelf, const char *path);
 /* One that is read now, in an opening of that turn, by its name below the
  * folder. 0, -ENOMEM, or -ESTALE where it, or another, was replaced since. */
 int shelf_note_part(struct shelf *shelf, const char *path, const char *name,
 		    const struct shelf_stat *stat, uint64_t turn);
 /* Asks about all that were read since the turn began, unless that was done
- * lately: pages of the listing, or a request each where there is none. Where
- * the server does not answer all stays as it is. state: shelf_state, of which
- * another number is another turn; must: in any case. 0, -EINTR or -ENOMEM. */
+ * lately: pages of the listing, or a request each where there is none. That ends
+ * after about a second, and goes on another time; where the server does not
+ * answer all stays as it is. state: shelf_state, of which another number is
+ * another turn. must: about all, at once, and where the server does not answer
+ * it fails with EIO. 0, -EINTR, -ENOMEM or -EIO. */
 int shelf_check_parts(struct shelf *shelf, const char *path, uint64_t state,
 		      bool must);
 

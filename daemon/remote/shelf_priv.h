@@ -36,6 +36,7 @@ struct shelf {
 	struct opening *opening;	/* objects that are asked for now */
 	struct parts *parts;		/* by use, the newest first */
 	size_t n_parts;
+	size_t n_seen;			/* ... that were read, of all */
 	uint64_t next_turn;		/* of containers not met yet */
 };
 

@@ -241,7 +241,8 @@ static int join_part(struct part_of *folder, const char *path,
 	int status = 0;
 
 	if (shelf_is_newer(lent, atomic_load(&folder->sound_ms)) ||
-	    (has_listed && listed.identity != stat->identity)) {
+	    (has_listed && listed.identity != stat->identity &&
+	     !shelf_is_untold(shelf, folder->path))) {
 		status = shelf_check_parts(shelf, folder->path, 0, true);
 		if (!status)
 			atomic_store(&folder->sound_ms, now);
@@ -255,6 +256,9 @@ static int join_part(struct part_of *folder, const char *path,
 	if (status == -ESTALE)
 		strcpy(text, "a part of the container is another object by "
 		       "now");
+	else if (status == -EIO)
+		strcpy(text, "the server does not tell whether the parts that "
+		       "were read before are what they were");
 	return status;
 }
 
@@ -299,20 +303,27 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 
 static void close_folder(void *arg)
 {
-	free(arg);
+	struct part_of *part = arg;
+
+	if (part)
+		shelf_leave(part->far->shelf, part->path);
+	free(part);
 }
 
-/* The folder's; free its arg where the library does not close it. */
+/* The folder's; close_folder its arg where the library does not. */
 static struct bloscfs_folder folder_of(struct far *far, const char *path)
 {
 	size_t len = strlen(path) + 1;
 	struct part_of *part = malloc(sizeof(*part) + len);
 
+	if (part && shelf_join(far->shelf, path, &part->turn)) {
+		free(part);
+		part = NULL;
+	}
 	if (part) {
 		part->far = far;
 		part->listed = false;
 		part->since_ms = remote_now_ms();
-		part->turn = shelf_turn(far->shelf, path);
 		atomic_init(&part->is_listed, false);
 		atomic_init(&part->sound_ms, part->since_ms);
 		memcpy(part->path, path, len);
@@ -333,7 +344,7 @@ static enum bloscfs_err probe_folder(struct far *far, const char *path,
 
 	if (folder.arg)
 		err = bloscfs_probe_folder(&folder, &format, why);
-	free(folder.arg);
+	close_folder(folder.arg);
 	return err;
 }
 
@@ -381,7 +392,7 @@ static enum bloscfs_err is_foreign(struct far *far, const char *path,
 		far_tell(path, "listing of the source failed",
 			 err == BLOSCFS_ERR_CANCELLED ? -EINTR :
 			 -bloscfs_err_errno(err), why.text);
-	free(folder.arg);
+	close_folder(folder.arg);
 	return err;
 }
 
@@ -416,6 +427,6 @@ enum bloscfs_err far_open_folder(struct far *far, struct bloscfs *fs,
 		return far_error(-ENOMEM, "", why);
 	err = bloscfs_open_folder(fs, &folder, ret_file, why);
 	if (err != BLOSCFS_OK)
-		free(folder.arg);
+		close_folder(folder.arg);
 	return err;
 }

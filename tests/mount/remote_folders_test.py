@@ -6,12 +6,13 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import time
 
 import harness
 import samples
 from harness import DATA, Mount, equal, fails_with, read
-from objects import Server, s3
+from objects import Handler, Server, s3
 
 SPARSE = sorted(name for name in os.listdir(DATA)
                 if "-sparse-" in name and os.path.isdir(f"{DATA}/{name}"))
@@ -241,16 +242,17 @@ def catalog_of(work, server, top, below):
 
 
 @contextlib.contextmanager
-def bucket_or_catalog(work, server, top, below, is_catalog):
+def bucket_or_catalog(work, server, top, below, is_catalog, timeout=5):
     """A mount of what lies below, each look-up of which asks anew."""
     if is_catalog:
         catalog = catalog_of(work, server, top, below)
-        with Mount(work, "shelf", "--attr_timeout=0", "--read_timeout=5",
+        with Mount(work, "shelf", "--attr_timeout=0",
+                   f"--read_timeout={timeout}",
                    f"--catalog={catalog}") as mount:
             yield mount
     else:
         with s3(server), Mount(work, "s3://bucket", "--attr_timeout=0",
-                               "--read_timeout=5") as mount:
+                               f"--read_timeout={timeout}") as mount:
             yield mount
 
 
@@ -314,6 +316,31 @@ def chunks_of_two_times_are_never_read_together(work):
                     becomes(path, other, data)
 
 
+def where_it_is_not_told_that_chunks_are_of_one_time_none_is_read(work):
+    """The index is the same, and the server has no answer about the rest."""
+    (one, data), (two, other) = two_frames(work, 40000)
+    for is_catalog in (False, True):
+        with Server() as server:
+            put_tree(server, one, "/bucket/f")
+            with bucket_or_catalog(work, server, one, "/bucket/f",
+                                   is_catalog, 0.3) as mount:
+                path = mount.path("f", "data.bin")
+                file = os.open(path, os.O_RDONLY)
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+                equal(os.pread(file, 100, 20000), data[20000:20100])
+                put_tree(server, two, "/bucket/f", modified=int(time.time()))
+                server.put_file("/bucket/f/chunks.b2frame",
+                                one + "/chunks.b2frame")
+                server.choose = lambda path: 500 if \
+                    "list-type" in path or "00000000" in path else None
+                at = 18 * 40000 + 20000
+                fails_with(errno.EIO, os.pread, file, 100, at)
+                server.choose = None
+                fails_with(errno.ESTALE, os.pread, file, 100, at)
+                os.close(file)
+                becomes(path, other, data)
+
+
 def a_chunk_that_is_new_and_alone_harms_no_reader(work):
     """It was never read as what it was."""
     (one, data), (two, other) = two_frames(work, 40000)
@@ -351,6 +378,83 @@ def asking_about_parts_takes_few_requests(work):
                        if "list-type" not in row[0] or "start-" in row[0]]
                 # Twice at most: for the folder, and the file in it.
                 harness.below(len(own), 2 * most + 1, server.log)
+
+
+class Odd(Handler):
+    """A store whose listings tell other ETags than objects have, and begin
+    with the first name whatever they are told."""
+    def listing(self, fault):
+        self.path = re.sub("&start-after=[^&]*", "", self.path)
+        return super().listing(fault)
+
+    @staticmethod
+    def page(fault, names, rows, more):
+        rows = {name: row and (row[0], '"other' + row[1][1:], row[2])
+                for name, row in rows.items()}
+        return Handler.page(fault, names, rows, more)
+
+
+def an_odd_listing_costs_a_request_a_part(work):
+    n_chunks = 60
+    top = os.path.join(work, "frame")
+    data = samples.noise(n_chunks * 10000)
+    samples.write_sparse_frame(top, data, 10000)
+
+    def alone():
+        return [row for row in server.log if row[1] == "bytes=0-0"]
+
+    with Server() as server, s3(server):
+        server.RequestHandlerClass = Odd
+        server.page = 20
+        put_tree(server, top, "/bucket/f")
+        with Mount(work, "s3://bucket", "--attr_timeout=1") as mount:
+            path = mount.path("f", "data.bin")
+            file = os.open(path, os.O_RDONLY)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+            for i in range(n_chunks):
+                at = i * 7 % n_chunks * 10000 + 5000
+                equal(os.pread(file, 10, at), data[at:at + 10])
+            os.close(file)
+            harness.below(len(alone()), 3 * n_chunks, len(server.log))
+
+            def has_looked():
+                server.log.clear()
+                equal(os.stat(path).st_size, len(data))
+                return len(alone()) >= n_chunks // 2
+
+            harness.wait_until(has_looked, 10)
+            # Once for each of the two that are looked up.
+            harness.below(len(server.log), 2 * (n_chunks + 8),
+                          len(server.log))
+
+
+def a_look_up_waits_for_a_few_parts_alone(work):
+    """Where the server is silent about them."""
+    top = os.path.join(work, "frame")
+    data = samples.noise(80 * 1000)
+    samples.write_sparse_frame(top, data, 1000)
+    with Server() as server:
+        put_tree(server, top, "/bucket/f")
+        with bucket_or_catalog(work, server, top, "/bucket/f", True,
+                               0.5) as mount:
+            path = mount.path("f", "data.bin")
+            equal(read(path) == data, True)
+            asked = []
+
+            def silent(path):
+                if path.endswith(".chunk"):
+                    asked.append(path)
+                    return "hang"
+                return None
+
+            def has_looked():
+                equal(os.stat(path).st_size, len(data))
+                return asked
+
+            server.choose = silent
+            harness.wait_until(has_looked, 10)
+            # 16 at once, for the folder and for the file in it.
+            harness.below(len(asked), 33, asked)
 
 
 def an_object_is_opened_by_one_of_those_who_want_it(work):
@@ -401,7 +505,10 @@ if __name__ == "__main__":
         a_chunk_that_alone_is_written_anew_is_seen,
         parts_that_no_first_page_tells_are_asked_about,
         chunks_of_two_times_are_never_read_together,
+        where_it_is_not_told_that_chunks_are_of_one_time_none_is_read,
         a_chunk_that_is_new_and_alone_harms_no_reader,
         asking_about_parts_takes_few_requests,
+        an_odd_listing_costs_a_request_a_part,
+        a_look_up_waits_for_a_few_parts_alone,
         an_object_is_opened_by_one_of_those_who_want_it,
     ])
