@@ -103,6 +103,17 @@ bool held_is_fresh(const struct shelf *shelf, const struct held *h)
 	       (int64_t)shelf->remote.fresh_ms;
 }
 
+void held_outdate(struct shelf *shelf, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (struct held *h = shelf->newest; h; h = h->older) {
+		if (strncmp(h->path, path, len) == 0 &&
+		    (!len || h->path[len] == '/' || !h->path[len]))
+			h->since_ms = INT64_MIN / 2;
+	}
+}
+
 bool held_is_idle(const struct held *h)
 {
 	return !h->refs && (h->complete ||

@@ -34,6 +34,8 @@ struct held *held_take(struct shelf *shelf, const char *path, bool make,
 		       bool anew);
 void held_let_go(struct shelf *shelf, struct held *held);
 bool held_is_fresh(const struct shelf *shelf, const struct held *held);
+/* Listings of a folder, and of those in it, are believed no more. */
+void held_outdate(struct shelf *shelf, const char *path);
 /* Whether nobody is in the midst of it. */
 bool held_is_idle(const struct held *held);
 /* Charges what its names take by now, up to a quarter of what there is, as

@@ -97,7 +97,7 @@ static void drop(struct shelf *shelf, const struct lent *lent)
 }
 
 int lent_find(struct shelf *shelf, const char *path, int64_t since_ms,
-	      struct lent **ret_lent)
+	      struct lent **ret_lent, bool *ret_other)
 {
 	struct lent *lent = hold(shelf, path);
 	int status = lent ? object_check(lent->object, since_ms) : 0;
@@ -109,6 +109,7 @@ int lent_find(struct shelf *shelf, const char *path, int64_t since_ms,
 		lent = NULL;
 	}
 	*ret_lent = lent;
+	*ret_other = status && status != -EINTR;
 	return status == -EINTR ? status : 0;
 }
 
@@ -260,12 +261,15 @@ int shelf_take_since(struct shelf *shelf, const char *path, bool has_tail,
 		     int64_t since_ms, uint64_t listed,
 		     struct lent **ret_lent, char *why)
 {
-	bool waited = false;
+	bool waited = false, other;
 	int status = 1;
 
 	for (; status == 1; waited = true) {
 		*why = '\0';
-		status = lent_find(shelf, path, since_ms, ret_lent);
+		status = lent_find(shelf, path, since_ms, ret_lent, &other);
+		/* A listing that told what it was is of before. */
+		if (other)
+			listed = 0;
 		if (!status && !*ret_lent)
 			status = open_lent(shelf, path, has_tail, listed,
 					   waited, ret_lent, why);

@@ -25,8 +25,10 @@ static int find_at_hand(struct shelf *shelf, const char *folder,
 		found = list_reach(shelf, h, 0, (char[REMOTE_WHY_CAP]){ 0 });
 	if (h && !found && held_is_fresh(shelf, h)) {
 		e = folder_find(&h->folder, name);
-		if (e)
+		if (e) {
 			held_tell(e, ret_stat);
+			ret_stat->listed_ms = h->since_ms;
+		}
 		found = e ? 1 : list_would_show(h, name) ? -ENOENT : 0;
 	}
 	if (h)

@@ -7,6 +7,7 @@
 #include "remote/parts.h"
 
 #include "invariant.h"
+#include "remote/held.h"
 #include "remote/parts_ask.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #define MOST_CONTAINERS 1024	/* that nobody has open */
 #define MOST_PARTS (1 << 20)	/* of all; more are not looked after */
 #define SHARE 20		/* of the time is more than asking takes */
-#define LONGEST_MS 1000		/* a look-up asks; the next one goes on */
+#define LONGEST_MS 1000		/* a look-up asks, and the next goes on */
 
 struct parts {
 	struct parts *next;	/* by use, the newest first */
@@ -126,6 +127,14 @@ static void begin_turn(struct shelf *shelf, struct parts *p)
 {
 	p->turn++;
 	forget_seen(shelf, p);
+}
+
+/* The same, where it was not a listing that told it: those at hand are of
+ * before. */
+static void begin_turn_unlisted(struct shelf *shelf, struct parts *p)
+{
+	begin_turn(shelf, p);
+	held_outdate(shelf, p->path);
 }
 
 /* As held_count: it is needed all the same. */
@@ -259,7 +268,7 @@ int shelf_note_part(struct shelf *shelf, const char *path, const char *name,
 	else if (!before)
 		status = add_seen(shelf, p, name, &seen);
 	if (p && status == -ESTALE && p->turn == turn)
-		begin_turn(shelf, p);
+		begin_turn_unlisted(shelf, p);
 	pthread_mutex_unlock(&shelf->lock);
 	return status;
 }
@@ -308,7 +317,7 @@ static void settle(struct shelf *shelf, struct parts *p,
 			p->untold = true;
 		}
 		if (parts[i].now == PART_OTHER)
-			begin_turn(shelf, p);
+			begin_turn_unlisted(shelf, p);
 	}
 }
 

@@ -226,6 +226,7 @@ int shelf_look(struct shelf *shelf, const char *path,
 	       struct shelf_stat *ret_stat, char *why)
 {
 	struct lent *lent;
+	bool other;
 	int status;
 
 	*why = '\0';
@@ -234,7 +235,7 @@ int shelf_look(struct shelf *shelf, const char *path,
 						 .told = true };
 		return 0;
 	}
-	status = lent_find(shelf, path, 0, &lent);
+	status = lent_find(shelf, path, 0, &lent, &other);
 	if (status)
 		return status;
 	if (!lent && !shelf_single(shelf)) {

@@ -36,6 +36,8 @@ struct shelf_stat {
 	uint64_t size;
 	uint64_t identity;	/* another number: another content */
 	int64_t modified;	/* seconds since 1970; 0: not told */
+	int64_t listed_ms;	/* of shelf_known: when the listing that tells
+				 * it was begun (remote_now_ms); 0: none */
 };
 
 /* An object that is read, and stays the one that it was. */
@@ -121,11 +123,11 @@ bool shelf_is_untold(struct shelf *shelf, const char *path);
 int shelf_note_part(struct shelf *shelf, const char *path, const char *name,
 		    const struct shelf_stat *stat, uint64_t turn);
 /* Asks about all that were read since the turn began, unless that was done
- * lately: pages of the listing, or a request each where there is none. That ends
- * after about a second, and goes on another time; where the server does not
+ * lately: pages of the listing, or a request each where there is none. That
+ * ends after about a second, and goes on another time; where the server has no
  * answer all stays as it is. state: shelf_state, of which another number is
- * another turn. must: about all, at once, and where the server does not answer
- * it fails with EIO. 0, -EINTR, -ENOMEM or -EIO. */
+ * another turn. must: about all, at once, and where the server has no answer it
+ * fails with EIO. 0, -EINTR, -ENOMEM or -EIO. */
 int shelf_check_parts(struct shelf *shelf, const char *path, uint64_t state,
 		      bool must);
 

@@ -78,9 +78,10 @@ int name_find(struct shelf *shelf, const char *path,
 /* ---- lent.c ---------------------------------------------------------- */
 
 /* The opened object of a path that is still the same, with a reference; NULL
- * where there is none. since_ms as for object_check; 0 or -EINTR. */
+ * where there is none; *ret_other: it was another. since_ms as for
+ * object_check; 0 or -EINTR. */
 int lent_find(struct shelf *shelf, const char *path, int64_t since_ms,
-	      struct lent **ret_lent);
+	      struct lent **ret_lent, bool *ret_other);
 void lent_release(struct shelf *shelf);
 
 #endif

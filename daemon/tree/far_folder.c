@@ -262,6 +262,24 @@ static int join_part(struct part_of *folder, const char *path,
 	return status;
 }
 
+/* What a listing tells of a part, where it may be taken for what the server has
+ * now, without asking: 0 otherwise. All that is read is known to have been so
+ * no later than the listing was begun, then. */
+static uint64_t believe_listing(struct part_of *folder, const char *path,
+				const struct shelf_stat *listed)
+{
+	int64_t sound = atomic_load(&folder->sound_ms);
+
+	if (!listed->told ||
+	    (!is_index(path) && !atomic_load(&folder->is_listed)))
+		return 0;
+	while (listed->listed_ms < sound &&
+	       !atomic_compare_exchange_weak(&folder->sound_ms, &sound,
+					     listed->listed_ms))
+		;
+	return listed->identity;
+}
+
 static enum bloscfs_err open_part(void *arg, const char *path,
 				  struct bloscfs_source *ret_source,
 				  struct bloscfs_diag *why)
@@ -281,10 +299,10 @@ static enum bloscfs_err open_part(void *arg, const char *path,
 	else if (whole)
 		status = shelf_take_since(folder->far->shelf, whole,
 					  is_index(path), folder->since_ms,
-					  known == 1 && stat.told &&
-					  (is_index(path) ||
-					   atomic_load(&folder->is_listed)) ?
-					  stat.identity : 0, &lent, text);
+					  known == 1 ?
+					  believe_listing(folder, path,
+							  &stat) : 0,
+					  &lent, text);
 	if (!status) {
 		shelf_stat_of(lent, &stat);
 		status = join_part(folder, path, whole, lent, &stat, text);

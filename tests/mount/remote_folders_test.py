@@ -488,6 +488,35 @@ def an_object_is_opened_by_one_of_those_who_want_it(work):
                   data[:200000] + other + data[250000:], True, "the new one")
 
 
+def a_listing_of_before_does_not_tell_what_is_there_now(work):
+    """It is believed for a minute, and the disk cache has what it tells."""
+    old, new = os.path.join(work, "old"), os.path.join(work, "new")
+    # Noise, and the same items as another dtype.
+    numbers = [int.from_bytes(samples.noise(7, i), "little")
+               for i in range(200)]
+    samples.write_column(old, numbers, 100)
+    samples.write_column(new, numbers[::-1], 100)
+    with open(f"{new}/meta/storage", encoding="ascii") as file:
+        storage = file.read().replace("int64", "float64")
+    harness.write(f"{new}/meta/storage", storage.encode())
+    whole = []
+    for top in (old, new):
+        with Mount(work, top) as mount:
+            whole.append(read(mount.path("data.npy")))
+    equal(b"<i8" in whole[0] and b"<f8" in whole[1], True)
+    with Server() as server, s3(server):
+        put_tree(server, old, "/bucket/f")
+        options = ("--attr_timeout=60", f"--disk_cache={work}/disk")
+        with Mount(work, "s3://bucket", *options) as mount:
+            equal(read(mount.path("f", "data.npy")) == whole[0], True)
+        with Mount(work, "s3://bucket", *options) as mount:
+            os.stat(mount.path("f"))
+            put_tree(server, new, "/bucket/f", modified=int(time.time()))
+            # By the server's clock, which has whole seconds.
+            time.sleep(2.1)
+            becomes(mount.path("f", "data.npy"), whole[1], whole[0])
+
+
 def answers(path):
     with contextlib.suppress(OSError):
         return read(path)
@@ -511,4 +540,5 @@ if __name__ == "__main__":
         an_odd_listing_costs_a_request_a_part,
         a_look_up_waits_for_a_few_parts_alone,
         an_object_is_opened_by_one_of_those_who_want_it,
+        a_listing_of_before_does_not_tell_what_is_there_now,
     ])

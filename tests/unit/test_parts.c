@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of what is known of containers of many objects (remote/parts), without a
- * server: what it would tell is told by parts_ask here. */
+/* Tests of what is known of containers of many objects (remote/parts), without
+ * a server: what it would tell is told by parts_ask here. */
+#include "remote/held.h"
 #include "remote/parts.h"
 #include "remote/parts_ask.h"
 
@@ -60,6 +61,15 @@ int parts_ask(struct shelf *shelf, const char *folder, struct part *parts,
 	return answer;
 }
 
+static size_t n_outdated;
+
+void held_outdate(struct shelf *of, const char *path)
+{
+	(void)of;
+	(void)path;
+	n_outdated++;
+}
+
 static struct shelf shelf;
 static const struct shelf_stat object = { .told = true, .size = 7,
 					  .identity = 5 };
@@ -73,7 +83,7 @@ static int set_up(void **state)
 	now_ms = 1000000;
 	charged = most_charged = 0;
 	answer = 0;
-	n_asked = 0;
+	n_asked = n_outdated = 0;
 	return 0;
 }
 
@@ -191,6 +201,29 @@ static void what_is_not_told_is_asked_again(void **state)
 	shelf_leave(&shelf, "a");
 }
 
+static void what_a_listing_does_not_tell_makes_it_old(void **state)
+{
+	struct shelf_stat other = object;
+	uint64_t turn;
+
+	(void)state;
+	other.identity++;
+	assert_int_equal(shelf_join(&shelf, "a", &turn), 0);
+	assert_int_equal(shelf_note_part(&shelf, "a", "0.chunk", &object,
+					 turn), 0);
+	/* It is a listing that tells this one. */
+	assert_int_equal(shelf_check_parts(&shelf, "a", 2, false), 0);
+	assert_int_equal(shelf_turn(&shelf, "a"), ++turn);
+	assert_int_equal(n_outdated, 0);
+	assert_int_equal(shelf_note_part(&shelf, "a", "0.chunk", &object,
+					 turn), 0);
+	assert_int_equal(shelf_note_part(&shelf, "a", "0.chunk", &other,
+					 turn), -ESTALE);
+	assert_int_equal(shelf_turn(&shelf, "a"), turn + 1);
+	assert_int_equal(n_outdated, 1);
+	shelf_leave(&shelf, "a");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +237,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_is_not_told_is_asked_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_a_listing_does_not_tell_makes_it_old, set_up,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
