@@ -344,6 +344,20 @@ void object_get(const struct object *o, struct object_facts *ret_facts)
 	*ret_facts = o->id.facts;
 }
 
+/* No range asks about an empty object: when it is not believed any more it is
+ * to be opened anew. */
+static int check_empty(const struct object *o, int64_t now, int64_t since_ms)
+{
+	int64_t seen = atomic_load(&o->id.checked_ms);
+	bool must = seen < since_ms;
+
+	if (!must && now - seen < (int64_t)o->id.remote->fresh_ms)
+		return 0;
+	if (!remote_may_wait(o->id.remote, o->id.url))
+		return must ? -EINTR : 0;
+	return -ESTALE;
+}
+
 int object_check(struct object *o, int64_t since_ms)
 {
 	int64_t now = remote_now_ms(), seen, asking;
@@ -354,13 +368,14 @@ int object_check(struct object *o, int64_t since_ms)
 
 	if (object_is_stale(&o->id))
 		return -ESTALE;
+	if (!o->id.facts.size)
+		return check_empty(o, now, since_ms);
 	seen = atomic_load_explicit(&o->id.checked_ms, memory_order_relaxed);
-	must = o->id.facts.size && seen < since_ms;
+	must = seen < since_ms;
 	asking = atomic_load(&o->id.asking_ms);
-	if (!must && (!o->id.facts.size ||
-		      (now - (seen > asking ? seen : asking) <
-			       (int64_t)o->id.remote->fresh_ms &&
-		       !atomic_load(&o->id.stale_ms))))
+	if (!must && now - (seen > asking ? seen : asking) <
+			     (int64_t)o->id.remote->fresh_ms &&
+	    !atomic_load(&o->id.stale_ms))
 		return 0;
 	if (!remote_may_wait(o->id.remote, o->id.url))
 		return must ? -EINTR : 0;

@@ -7,7 +7,7 @@ import shutil
 
 import harness
 import samples
-from harness import DATA, Mount, equal, read
+from harness import DATA, Mount, equal, read, wait_until
 from objects import Server
 from remote_test import SMALL, differing, s3, tree
 
@@ -198,6 +198,17 @@ def empty_objects_are_empty_files(work):
                     equal(read(mount.path(name)), b"")
 
 
+def empty_objects_are_not_empty_for_ever(work):
+    with Server() as server, s3(server):
+        for server.empty in (None, "bare 416", "200"):
+            server.put("/bucket/b.txt", b"")
+            with Mount(work, "s3://bucket", "--attr_timeout=0") as mount:
+                path = mount.path("b.txt")
+                equal(read(path), b"")
+                server.put("/bucket/b.txt", b"filled by now")
+                wait_until(lambda: read(path) == b"filled by now", 10)
+
+
 if __name__ == "__main__":
     harness.main([
         with_keep_directories_lie_beside,
@@ -207,4 +218,5 @@ if __name__ == "__main__":
         empty_components_are_folders,
         choices_hold_as_on_disk,
         empty_objects_are_empty_files,
+        empty_objects_are_not_empty_for_ever,
     ])
