@@ -537,6 +537,10 @@ def all_at_once_gives_the_truth_or_an_error_with_a_reason(work):
         soak.run()
         print(f"# {dict(soak.counts)}, errors {dict(soak.errors)}, of "
               f"{len(soak.truth)} entries", flush=True)
+        if soak.wrong:
+            # Whoever died says why.
+            print(harness.read(f"{work}/log").decode(errors="replace")[-4000:]
+                  .replace("\n", "\n# "), mount.log(), flush=True)
         equal(list(soak.wrong), [], "wrong answers")
         equal(mount.process.poll(), None, "state of the daemon")
         soak.look_again()
