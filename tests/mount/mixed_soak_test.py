@@ -438,7 +438,8 @@ class Soak:
                 self.mount.process.send_signal(
                     dice.choice((signal.SIGUSR1, signal.SIGUSR2)))
                 self.counts["signal"] += 1
-                if limit and dice.random() < 0.3:
+                # A sanitizer ends who gets no memory.
+                if limit and not harness.SANITIZED and dice.random() < 0.3:
                     self.squeeze(limit, dice)
                 time.sleep(dice.random())
 
