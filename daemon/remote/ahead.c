@@ -299,10 +299,14 @@ void ahead_follow(struct object *o, uint64_t off, uint64_t len)
 	ask_for_all(o);
 }
 
+bool ahead_is_new(const struct object *o)
+{
+	return o->streams[0].steps == 1;
+}
+
 void ahead_lacked(struct object *o)
 {
-	if (o->streams[0].steps == 1)
-		note_jump(o);
+	note_jump(o);
 }
 
 void ahead_leave(struct object *o, uint64_t off, uint64_t end)

@@ -105,6 +105,8 @@ static int load_far(struct object *o, struct piece *p, uint64_t len,
 static int load(struct object *o, uint64_t off, uint64_t len, char *why)
 {
 	struct piece *p = pieces_add(o, off, len);
+	/* Others are followed while the lock is left. */
+	bool is_new = ahead_is_new(o);
 	uint64_t there, lacking;
 	int status = 0;
 
@@ -118,7 +120,7 @@ static int load(struct object *o, uint64_t off, uint64_t len, char *why)
 	if (!there)
 		status = load_far(o, p, lacking, why);
 	pthread_mutex_lock(&o->lock);
-	if (!there && o->disk.cache)
+	if (!there && is_new && o->disk.cache)
 		ahead_lacked(o);
 	shorten(o, p, there ? there : lacking);
 	pieces_settle(o, p, !status);

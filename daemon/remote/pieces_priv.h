@@ -58,7 +58,9 @@ void pieces_come(void *arg, const struct response *r, uint64_t got);
 /* Notes a read, and asks ahead of who reads forwards; and for all of a small
  * object that is read here and there, where each wait is dear. */
 void ahead_follow(struct object *o, uint64_t off, uint64_t len);
-/* The disk cache had not what was read last. */
+/* Whether the read that was followed last goes on with none before it. */
+bool ahead_is_new(const struct object *o);
+/* The disk cache had not what such a read wanted. */
 void ahead_lacked(struct object *o);
 /* How far it was asked for ahead, where somebody reads forwards; else 0. */
 uint64_t ahead_asked(const struct object *o, uint64_t off);

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/moment.h"
 #include "view/kept.h"
+#include "view/parts.h"
 
 #include <string.h>
 
@@ -31,6 +32,20 @@ static enum bfs_err clip(struct bfs_file *file, const struct bfs_node *node,
 	return BFS_OK;
 }
 
+static enum bfs_err get_part(const struct bfs_view *row, struct bfs_file *file,
+			     const struct bfs_node *node, uint64_t off,
+			     size_t len, struct bfs_part *ret_part,
+			     struct bfs_diag *diag)
+{
+	const char *text;
+	size_t text_len;
+
+	if (!row->text)
+		return row->part(file, node, off, len, ret_part, diag);
+	BFS_TRY(row->text(file, &text, &text_len, diag));
+	return bfs_text_part(text, text_len, off, len, ret_part, diag);
+}
+
 /* The part at off; a row that gives nothing would never end. */
 static enum bfs_err next_part(struct bfs_file *file,
 			      const struct bfs_node *node, uint64_t off,
@@ -41,10 +56,11 @@ static enum bfs_err next_part(struct bfs_file *file,
 
 	if (!row)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	*ret_part = (struct bfs_part){ .made = !row->part, .len = len };
-	if (!row->part)
+	*ret_part = (struct bfs_part){ .made = !row->part && !row->text,
+				       .len = len };
+	if (ret_part->made)
 		return BFS_OK;
-	BFS_TRY(row->part(file, node, off, len, ret_part, diag));
+	BFS_TRY(get_part(row, file, node, off, len, ret_part, diag));
 	if (!ret_part->len || ret_part->len > len)
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
 				"no byte of the file lies there");

@@ -326,12 +326,15 @@ enum bfs_err bfs_file_open(struct bfs_file *file, const struct bfs_node *node,
 			   struct bfs_diag *diag)
 {
 	const struct bfs_view *row = bfs_file_row(file, node);
+	const char *text;
+	size_t len;
 
 	if (node->view == BFS_VIEW_ROOT)
 		return BFS_OK;
 	if (!row)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	return row->open(file, node, diag);
+	return row->text ? row->text(file, &text, &len, diag) :
+			   row->open(file, node, diag);
 }
 
 enum bfs_err bfs_file_seek(struct bfs_file *file, const struct bfs_node *node,

@@ -268,30 +268,6 @@ static void info_stat(struct bfs_file *file, const struct bfs_node *node,
 		bfs_text_stat(len, ret_attr);
 }
 
-static enum bfs_err info_open(struct bfs_file *file,
-			      const struct bfs_node *node,
-			      struct bfs_diag *diag)
-{
-	const char *text;
-	size_t len;
-
-	(void)node;
-	return get_info(file, &text, &len, diag);
-}
-
-static enum bfs_err info_part(struct bfs_file *file,
-			      const struct bfs_node *node, uint64_t off,
-			      uint64_t len, struct bfs_part *ret_part,
-			      struct bfs_diag *diag)
-{
-	const char *text;
-	size_t text_len;
-
-	(void)node;
-	BFS_TRY(get_info(file, &text, &text_len, diag));
-	return bfs_text_part(text, text_len, off, len, ret_part, diag);
-}
-
 const struct bfs_view bfs_view_info = {
 	.name = "info",
 	.groups = " imaging tables web ",
@@ -300,6 +276,5 @@ const struct bfs_view bfs_view_info = {
 	.n_texts = 1,
 	.roots = info_roots,
 	.stat = info_stat,
-	.open = info_open,
-	.part = info_part,
+	.text = get_info,
 };

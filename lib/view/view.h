@@ -107,6 +107,10 @@ struct bfs_view {
 	 * open does. */
 	void (*stat)(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr);
+	/* Of a view whose one file is a text: that text. Such a view has
+	 * neither open nor part. NULL of all others. */
+	enum bfs_err (*text)(struct bfs_file *file, const char **ret_text,
+			     size_t *ret_len, struct bfs_diag *diag);
 	/* What open() answers. */
 	enum bfs_err (*open)(struct bfs_file *file,
 			     const struct bfs_node *node,

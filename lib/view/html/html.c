@@ -32,36 +32,11 @@ static void html_stat(struct bfs_file *file, const struct bfs_node *node,
 		bfs_text_stat(len, ret_attr);
 }
 
-static enum bfs_err html_open(struct bfs_file *file,
-			      const struct bfs_node *node,
-			      struct bfs_diag *diag)
-{
-	const char *text;
-	size_t len;
-
-	(void)node;
-	return get_page(file, &text, &len, diag);
-}
-
-static enum bfs_err html_part(struct bfs_file *file,
-			      const struct bfs_node *node, uint64_t off,
-			      uint64_t len, struct bfs_part *ret_part,
-			      struct bfs_diag *diag)
-{
-	const char *text;
-	size_t text_len;
-
-	(void)node;
-	BFS_TRY(get_page(file, &text, &text_len, diag));
-	return bfs_text_part(text, text_len, off, len, ret_part, diag);
-}
-
 const struct bfs_view bfs_view_html = {
 	.name = "html",
 	.groups = " web ",
 	.n_texts = 1,
 	.roots = html_roots,
 	.stat = html_stat,
-	.open = html_open,
-	.part = html_part,
+	.text = get_page,
 };

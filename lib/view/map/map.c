@@ -55,39 +55,11 @@ static void map_stat(struct bfs_file *file, const struct bfs_node *node,
 	bfs_text_stat(bfs_map_len(&l), ret_attr);
 }
 
-/* open and part are as in other views of one text (view/info.c): each is
- * a line around its own maker of the text, and sharing them would take more
- * lines than it saves. */
-static enum bfs_err map_open(struct bfs_file *file,
-			     const struct bfs_node *node,
-			     struct bfs_diag *diag)
-{
-	const char *text;
-	size_t len;
-
-	(void)node;
-	return get_map(file, &text, &len, diag);
-}
-
-static enum bfs_err map_part(struct bfs_file *file,
-			     const struct bfs_node *node, uint64_t off,
-			     uint64_t len, struct bfs_part *ret_part,
-			     struct bfs_diag *diag)
-{
-	const char *text;
-	size_t text_len;
-
-	(void)node;
-	BFS_TRY(get_map(file, &text, &text_len, diag));
-	return bfs_text_part(text, text_len, off, len, ret_part, diag);
-}
-
 const struct bfs_view bfs_view_map = {
 	.name = "map",
 	.groups = " web ",
 	.n_texts = 1,
 	.roots = map_roots,
 	.stat = map_stat,
-	.open = map_open,
-	.part = map_part,
+	.text = get_map,
 };

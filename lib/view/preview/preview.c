@@ -121,30 +121,6 @@ static void preview_stat(struct bfs_file *file, const struct bfs_node *node,
 	bfs_text_stat(bfs_png_len(&form), ret_attr);
 }
 
-static enum bfs_err preview_open(struct bfs_file *file,
-				 const struct bfs_node *node,
-				 struct bfs_diag *diag)
-{
-	const char *text;
-	size_t len;
-
-	(void)node;
-	return get_picture(file, &text, &len, diag);
-}
-
-static enum bfs_err preview_part(struct bfs_file *file,
-				 const struct bfs_node *node, uint64_t off,
-				 uint64_t len, struct bfs_part *ret_part,
-				 struct bfs_diag *diag)
-{
-	const char *text;
-	size_t text_len;
-
-	(void)node;
-	BFS_TRY(get_picture(file, &text, &text_len, diag));
-	return bfs_text_part(text, text_len, off, len, ret_part, diag);
-}
-
 static void preview_note(struct bfs_file *file, struct bfs_json *json)
 {
 	const struct preview *preview;
@@ -167,8 +143,7 @@ const struct bfs_view bfs_view_preview = {
 	.n_texts = 1,
 	.roots = preview_roots,
 	.stat = preview_stat,
-	.open = preview_open,
-	.part = preview_part,
+	.text = get_picture,
 	.note = preview_note,
 	.release = preview_release,
 };
