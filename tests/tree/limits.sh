@@ -27,9 +27,19 @@ long_sources() { longer_than 800 $(all_c | grep '\.c$'); }
 
 wide_lines()
 {
-	all_c | while read -r f; do
-		expand -t 8 "$f" | grep -nE '.{81}' | sed "s,^,$f:,"
-	done
+	all_c | xargs awk '{
+		rest = $0
+		for (n = 0; at = index(rest, "\t"); n += 8 - n % 8) {
+			n += at - 1
+			rest = substr(rest, at + 1)
+		}
+	}
+	n + length(rest) > 80 { print FILENAME ":" FNR ":" $0 }' |
+		# In characters, as awk may count bytes.
+		while IFS= read -r line; do
+			! echo "${line#*:*:}" | expand -t 8 | grep -qE '.{81}' ||
+				printf '%s\n' "$line"
+		done
 }
 
 spaced_lines() { all_c | xargs grep -nE '[[:space:]]+$'; [ $? = 123 ]; }
@@ -45,11 +55,9 @@ long_functions()
 
 no_spdx()
 {
-	all_c | while read -r f; do
-		head -n 1 "$f" | grep -qxF \
-			'/* SPDX-License-Identifier: BSD-3-Clause */' ||
-			echo "$f: no SPDX line first"
-	done
+	all_c | xargs awk 'FNR == 1 &&
+		$0 != "/* SPDX-License-Identifier: BSD-3-Clause */" {
+		print FILENAME ": no SPDX line first" }'
 }
 
 check "sources have at most 800 lines" long_sources
