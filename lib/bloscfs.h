@@ -377,6 +377,8 @@ struct bloscfs_node {
 
 struct bloscfs_attr {
 	bool is_dir;
+	bool renews;		/* a text that has other bytes, of the same
+				 * number, once more faults were met */
 	uint64_t size;		/* exact, where it can be known */
 	uint64_t stored;	/* bytes that are not holes */
 	uint32_t blksize;	/* power of two, 4 KiB ... 1 MiB */

@@ -106,7 +106,8 @@ static int open_entry(struct daemon *daemon, struct node *node,
 	/* A changed container has other nodes, and a grown one the same bytes
 	 * and more, but the last page may end too early. */
 	fi->keep_cache = tree_note_entry(&daemon->tree, node,
-					 handle->container->version);
+					 handle->container->version) &&
+			 !node->entry.attr.renews;
 	return 0;
 }
 

@@ -137,7 +137,8 @@ void bloscfs_stat(struct bloscfs_file *file, const struct bloscfs_node *node,
 	if (!known)
 		attr.is_dir = own.node.view == BFS_VIEW_ROOT;
 	*ret_attr = (struct bloscfs_attr){
-		.is_dir = attr.is_dir, .size = attr.len,
+		.is_dir = attr.is_dir, .renews = attr.renews,
+		.size = attr.len,
 		.stored = attr.stored_len, .blksize = attr.blksize };
 }
 

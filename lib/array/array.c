@@ -92,6 +92,7 @@ enum bfs_err bfs_array_open(struct bfs_engine *engine,
 				"no memory for a container");
 	}
 	bfs_ahead_init(&a->ahead);
+	bfs_faults_init(&a->faults);
 	a->engine = engine;
 	a->container = container;
 	a->gen = bfs_cache_new_gen(engine->cache);
@@ -122,6 +123,7 @@ void bfs_array_close(struct bfs_array *a)
 	bfs_cache_drop(a->engine->cache, a->gen);
 	bfs_kin_put(a);
 	bfs_container_close(a->container);
+	bfs_faults_release(&a->faults);
 	bfs_free(a->fingerprints);
 	bfs_free(a);
 }

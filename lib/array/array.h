@@ -14,6 +14,7 @@
 #include "container/container.h"
 #include "base/err.h"
 #include "array/engine.h"
+#include "array/faults.h"
 #include "array/nd.h"
 
 #include <stdatomic.h>
@@ -68,7 +69,7 @@ struct bfs_ahead {
 
 struct bfs_kin;
 
-/* Immutable after opening, but for `ahead` and the fingerprints. */
+/* Immutable after opening, but for `ahead`, `faults` and the fingerprints. */
 struct bfs_array {
 	struct bfs_engine *engine;
 	struct bfs_container *container; /* owned */
@@ -84,6 +85,7 @@ struct bfs_array {
 	struct bfs_nd nd;
 	_Atomic uint32_t seen_block;	/* of the last plan; 0: none yet */
 	struct bfs_ahead ahead;
+	struct bfs_faults faults;	/* met up to now */
 };
 
 /* Takes over container, also on failure. An array metalayer whose geometry does

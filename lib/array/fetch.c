@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/call.h"
+#include "base/moment.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -259,6 +260,8 @@ static enum bfs_err settle_claims(struct fetching *f, struct claim *claims,
 				  size_t n)
 {
 	struct bfs_cache *cache = f->array->engine->cache;
+	uint64_t mark = bfs_moment_mark();
+	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err = BFS_OK;
 	size_t i;
 
@@ -276,11 +279,12 @@ static enum bfs_err settle_claims(struct fetching *f, struct claim *claims,
 		c->pin->data = NULL;
 		if (err == BFS_OK) {
 			err = c->err;
-			if (f->diag)
-				*f->diag = c->why;
+			why = c->why;
 		}
 	}
-	return err;
+	if (err != BFS_OK && f->diag)
+		*f->diag = why;
+	return bfs_array_fault(f->array, f->id, mark, err, &why);
 }
 
 static void add_claim(const struct fetching *f, uint32_t block,

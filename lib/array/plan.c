@@ -212,6 +212,19 @@ static enum bfs_err note_plan(struct bfs_array *a, uint64_t id,
 	return err;
 }
 
+enum bfs_err bfs_array_fault(struct bfs_array *a, uint64_t id, uint64_t mark,
+			     enum bfs_err err, const struct bfs_diag *why)
+{
+	const struct bfs_container *f = a->container;
+
+	if (err == BFS_OK || bfs_moment_settle(mark, err, NULL) != err ||
+	    bfs_err_passes(err) ||
+	    (err == BFS_ERR_UNSUPPORTED && (f->no_blocks || f->no_blank)))
+		return err;
+	bfs_faults_note(&a->faults, id, why);
+	return err;
+}
+
 /* The generation under which the cache of plans keeps a plan. */
 static uint64_t owner_of(const struct bfs_array *a, uint64_t id)
 {
@@ -235,18 +248,21 @@ enum bfs_err bfs_array_find_plan(struct bfs_array *a, uint64_t id,
 	uint64_t owner = owner_of(a, id), mark = bfs_moment_mark();
 	struct bfs_plan plan, known;
 	bool has = bfs_plans_get(a->engine, owner, id, &known);
+	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err;
 
 	if (has && known.opening == a->gen) {
 		*ret_plan = known;
 		return BFS_OK;
 	}
-	err = make_plan(a, id, mark, &plan, diag);
+	err = make_plan(a, id, mark, &plan, &why);
 	if (err == BFS_OK)
 		bfs_kin_place(a, id, &plan, has ? &known : NULL);
+	else if (diag)
+		*diag = why;
 	if (has)
 		bfs_chunk_unref(known.chunk);
-	BFS_TRY(err);
+	BFS_TRY(bfs_array_fault(a, id, mark, err, &why));
 	BFS_TRY(note_plan(a, id, &plan, diag));
 	atomic_fetch_add_explicit(&a->engine->n_plans, 1,
 				  memory_order_relaxed);

@@ -110,6 +110,12 @@ enum bfs_err bfs_array_source(struct bfs_array *array, uint64_t id,
 			      struct bfs_source **ret_source,
 			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
+/* Keeps a fault of a chunk id, where err says that it is one, and no error of
+ * the moment was met since the mark. Returns err. */
+enum bfs_err bfs_array_fault(struct bfs_array *array, uint64_t id,
+			     uint64_t mark, enum bfs_err err,
+			     const struct bfs_diag *why);
+
 /* The plan of a chunk id (data chunk or one of the bits | i), referenced. */
 enum bfs_err bfs_array_find_plan(struct bfs_array *array, uint64_t id,
 				 struct bfs_plan *ret_plan,

@@ -146,6 +146,43 @@ static enum bfs_err tell(enum bfs_err err, const struct bfs_diag *why,
 
 /* ---- texts ----------------------------------------------------------- */
 
+typedef enum bfs_err maker(struct bfs_file *file, unsigned key, char **ret_text,
+			   size_t *ret_len, struct bfs_diag *diag);
+
+/* A text, or why there can be none; fails where neither is found out. */
+static enum bfs_err make_text(struct bfs_file *file, unsigned key, maker *make,
+			      struct bfs_text *ret_made, struct bfs_diag *diag)
+{
+	uint64_t mark = bfs_moment_mark();
+	struct bfs_diag why = { .chunk = -1 };
+	struct bfs_text made = { 0 };
+	enum bfs_err err;
+
+	made.err = make(file, key, &made.buf, &made.len, &why);
+	if (made.err == BFS_OK)
+		made.err = bfs_source_check(file->array->container->source,
+					    &why);
+	err = settle(mark, made.err, &why, &made.why);
+	if (made.err != BFS_OK || err != BFS_OK) {
+		bfs_free(made.buf);
+		made.buf = NULL;
+	}
+	BFS_TRY(tell(err, &why, diag));
+	*ret_made = made;
+	return BFS_OK;
+}
+
+/* With the lock held. */
+static void put_text(struct bfs_text *text, const struct bfs_text *made)
+{
+	text->err = made->err;
+	text->buf = made->buf;
+	text->len = made->len;
+	text->why = made->why;
+	text->edition = made->edition;
+	set_flag(&text->made);
+}
+
 /* Takes over what was made. */
 static void keep_text(struct bfs_file *file, struct bfs_text *text,
 		      const struct bfs_text *made)
@@ -154,13 +191,8 @@ static void keep_text(struct bfs_file *file, struct bfs_text *text,
 
 	pthread_mutex_lock(&file->lock);
 	mine = !text->made;
-	if (mine) {
-		text->err = made->err;
-		text->buf = made->buf;
-		text->len = made->len;
-		text->why = made->why;
-		set_flag(&text->made);
-	}
+	if (mine)
+		put_text(text, made);
 	pthread_mutex_unlock(&file->lock);
 	if (mine)
 		return;
@@ -178,22 +210,10 @@ enum bfs_err bfs_kept_text(struct bfs_file *file, enum bfs_row row,
 			   struct bfs_diag *diag)
 {
 	struct bfs_text *text = &file->slots[row].texts[key];
-	uint64_t mark = bfs_moment_mark();
-	struct bfs_diag why = { .chunk = -1 };
 	struct bfs_text made = { 0 };
-	enum bfs_err err;
 
 	if (!bfs_kept_has(&text->made)) {
-		made.err = make(file, key, &made.buf, &made.len, &why);
-		if (made.err == BFS_OK)
-			made.err = bfs_source_check(
-				file->array->container->source, &why);
-		err = settle(mark, made.err, &why, &made.why);
-		if (made.err != BFS_OK || err != BFS_OK) {
-			bfs_free(made.buf);
-			made.buf = NULL;
-		}
-		BFS_TRY(tell(err, &why, diag));
+		BFS_TRY(make_text(file, key, make, &made, diag));
 		keep_text(file, text, &made);
 	}
 	if (text->err == BFS_OK) {
@@ -201,6 +221,84 @@ enum bfs_err bfs_kept_text(struct bfs_file *file, enum bfs_row row,
 		*ret_len = text->len;
 	}
 	return tell(text->err, text->why, diag);
+}
+
+/* ---- texts that tell faults ------------------------------------------ */
+
+/* Takes over what was made, unless what is kept is as new. A text of another
+ * length is never put in place of one whose length was told. */
+static void renew_text(struct bfs_file *file, struct bfs_text *text,
+		       const struct bfs_text *made)
+{
+	struct bfs_text old = *made;
+
+	pthread_mutex_lock(&file->lock);
+	if (!text->made || (text->edition < made->edition &&
+			    text->err == BFS_OK && made->err == BFS_OK &&
+			    text->len == made->len)) {
+		old = *text;
+		put_text(text, made);
+	} else if (text->edition < made->edition) {
+		text->edition = made->edition;
+	}
+	pthread_mutex_unlock(&file->lock);
+	bfs_free(old.buf);
+	bfs_free(old.why);
+}
+
+/* Makes the text where there is none, or none of what is known now. */
+static enum bfs_err renew(struct bfs_file *file, struct bfs_text *text,
+			  unsigned key, maker *make, struct bfs_diag *diag)
+{
+	struct bfs_text made = { 0 };
+	uint64_t edition = bfs_faults_edition(&file->array->faults);
+	bool is_new;
+
+	pthread_mutex_lock(&file->lock);
+	is_new = text->made && text->edition >= edition;
+	pthread_mutex_unlock(&file->lock);
+	if (is_new)
+		return BFS_OK;
+	BFS_TRY(make_text(file, key, make, &made, diag));
+	made.edition = edition;
+	renew_text(file, text, &made);
+	return BFS_OK;
+}
+
+enum bfs_err bfs_kept_len(struct bfs_file *file, enum bfs_row row,
+			  unsigned key, maker *make, size_t *ret_len,
+			  struct bfs_diag *diag)
+{
+	struct bfs_text *text = &file->slots[row].texts[key];
+	enum bfs_err err;
+
+	if (!bfs_kept_has(&text->made))
+		BFS_TRY(renew(file, text, key, make, diag));
+	pthread_mutex_lock(&file->lock);
+	err = tell(text->err, text->why, diag);
+	if (err == BFS_OK)
+		*ret_len = text->len;
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+enum bfs_err bfs_kept_copy(struct bfs_file *file, enum bfs_row row,
+			   unsigned key, maker *make, uint64_t off,
+			   uint8_t *buf, size_t len, struct bfs_diag *diag)
+{
+	struct bfs_text *text = &file->slots[row].texts[key];
+	enum bfs_err err;
+
+	BFS_TRY(renew(file, text, key, make, diag));
+	pthread_mutex_lock(&file->lock);
+	err = tell(text->err, text->why, diag);
+	if (err == BFS_OK && (off > text->len || len > text->len - off))
+		err = bfs_fail(diag, BFS_ERR_RANGE, off,
+			       "no byte of the text lies there");
+	if (err == BFS_OK)
+		memcpy(buf, text->buf + off, len);
+	pthread_mutex_unlock(&file->lock);
+	return err;
 }
 
 /* ---- states ---------------------------------------------------------- */

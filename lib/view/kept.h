@@ -4,8 +4,9 @@
  * and keep as long as it is open: texts, and one state of a view's own.
  *
  * What is kept is worked out without a lock, published under the container's
- * lock by whoever comes first, and never changes from then on; the flag that
- * says so is read and written atomically. An error of the moment (moment.h),
+ * lock by whoever comes first, and never changes from then on (but for texts
+ * that tell faults, which are read under that lock); the flag that says so is
+ * read and written atomically. An error of the moment (moment.h),
  * and whatever came out beside one, is never kept.
  */
 #ifndef BFS_VIEW_KEPT_H
@@ -23,6 +24,7 @@ struct bfs_text {
 	char *buf;		/* owned */
 	size_t len;
 	struct bfs_diag *why;	/* owned; when err is not OK */
+	uint64_t edition;	/* of what it tells (bfs_kept_copy) */
 };
 
 /* What one view keeps. */
@@ -73,6 +75,25 @@ enum bfs_err bfs_kept_text(struct bfs_file *file, enum bfs_row row,
 						size_t *ret_len,
 						struct bfs_diag *diag),
 			   const char **ret_text, size_t *ret_len,
+			   struct bfs_diag *diag) BFS_MUST_CHECK;
+
+/* The same for a text that tells the faults met: it is made anew when more are
+ * known, and has one length for good. Only its bytes can be had, copied. */
+enum bfs_err bfs_kept_len(struct bfs_file *file, enum bfs_row row,
+			  unsigned key,
+			  enum bfs_err (*make)(struct bfs_file *file,
+					       unsigned key, char **ret_text,
+					       size_t *ret_len,
+					       struct bfs_diag *diag),
+			  size_t *ret_len,
+			  struct bfs_diag *diag) BFS_MUST_CHECK;
+enum bfs_err bfs_kept_copy(struct bfs_file *file, enum bfs_row row,
+			   unsigned key,
+			   enum bfs_err (*make)(struct bfs_file *file,
+						unsigned key, char **ret_text,
+						size_t *ret_len,
+						struct bfs_diag *diag),
+			   uint64_t off, uint8_t *buf, size_t len,
 			   struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* The state of a view, found by `find` in the same way. For what headers in

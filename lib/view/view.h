@@ -53,6 +53,8 @@ struct bfs_attr {
 				 * 0, because it cannot be known */
 	uint64_t stored_len;	/* bytes that are not holes */
 	uint32_t blksize;
+	bool renews;		/* the same number of other bytes, once more
+				 * faults are known */
 };
 
 /* A part of a virtual file: literal bytes (stay valid while the container is

@@ -6,12 +6,15 @@ import base64
 import errno
 import hashlib
 import html.parser
+import itertools
 import json
 import os
 import re
 import struct
 import urllib.parse
 import xml.etree.ElementTree as xml
+
+import numpy as np
 
 import arrays
 import harness
@@ -177,6 +180,95 @@ def a_page_tells_damage_and_what_there_is_not(work):
         harness.fails_with(errno.ENOENT, os.stat, mount.path("preview.png"))
 
 
+def deflated_array(bad=()):
+    """An array of 40 to 60 items in twelve chunks, of which some fail when
+    they are decoded, and what it holds."""
+    values = np.arange(2400, dtype="<i4").reshape(40, 60)
+    chunks, entries, at = [], [], 0
+    for n, (row, column) in enumerate(itertools.product(range(3), range(4))):
+        tile = np.zeros((15, 15), "<i4")
+        part = values[15 * row:15 * row + 15, 15 * column:15 * column + 15]
+        tile[:len(part)] = part
+        made = bytearray(samples.deflated_chunk(tile.tobytes(), 4))
+        if n in bad:
+            made[60:] = b"\xff" * (len(made) - 60)
+        chunks.append(bytes(made))
+        entries.append(at)
+        at += len(made)
+    layer = samples.array_layer((40, 60), (15, 15), (15, 15), b"<i4")
+    return values, samples.assemble(bytes(12 * 900), 900, chunks, entries,
+                                    False, layer, typesize=4)
+
+
+def cells(data):
+    """(number, fill, words) of each cell of a map."""
+    found = []
+    for part in xml.fromstring(data).iter("{http://www.w3.org/2000/svg}rect"):
+        words = part[0].text
+        found.append((int(re.match(r"[\d,]+", words)[0].replace(",", "")),
+                      part.get("fill"), words))
+    return found
+
+
+def damage_that_is_met_is_told_and_nothing_else(work):
+    path = os.path.join(work, "array")
+    values, data = deflated_array(bad=[6])
+    harness.write(path, data)
+    wanted = values.tobytes()
+    with Mount(work, path, VIEWS) as mount:
+        names = ["map.svg", "index.html"]
+        old = {name: read(mount.path(name)) for name in names}
+        sizes = [os.stat(mount.path(name)).st_size for name in names]
+        assert {fill for _, fill, _ in cells(old["map.svg"])}.isdisjoint(
+            {"url(#d)"})
+        assert b"Faults met" not in old["index.html"]
+        with open(mount.path("map.svg"), "rb") as early:
+            got = []
+            with open(mount.path("data.bin"), "rb", 0) as file:
+                for at in range(0, len(wanted), 60):
+                    try:
+                        got.append(os.pread(file.fileno(), 60, at))
+                        equal(got[-1], wanted[at:at + 60], at)
+                    except OSError as error:
+                        equal(error.errno, errno.EIO)
+            equal(len(early.read()), sizes[0], "of one that was open before")
+        new = {name: read(mount.path(name)) for name in names}
+        equal([len(new[name]) for name in names], sizes, "bytes that are read")
+        equal([os.stat(mount.path(name)).st_size for name in names], sizes)
+        for before, after in zip(cells(old["map.svg"]), cells(new["map.svg"])):
+            if after[0] == 6:
+                equal(after[1], "url(#d)", "the fill of the chunk")
+                assert ", damaged" in after[2], after[2]
+            else:
+                equal(after, before, "another chunk")
+        page = hold(os.fsencode(mount.point))
+        assert "Faults met" in page.texts["h2"], page.texts["h2"]
+        told = new["index.html"].decode().split("Faults met")[1]
+        equal(re.findall(r"<tr><th>chunk (\d+)</th><td>(\w+)", told)[0][0], "6")
+        equal(told.count("<tr><th>chunk "), 1, "faults told")
+        assert re.search(r"at byte [\d,]+</td>", told)
+
+
+def many_faults_are_counted(work):
+    path = os.path.join(work, "frame")
+    data, chunk = samples.noise(64 * 5000), 64
+    whole = bytearray(samples.frame(data, chunk))
+    for n in range(5000):
+        at = samples.chunk_offset(n, chunk)
+        if n != 4321:
+            whole[at + 4:at + 8] = b"\xff" * 4
+    harness.write(path, bytes(whole))
+    with Mount(work, path, VIEWS + ",chunks") as mount:
+        folder = mount.path("chunks")
+        for n in range(4200):
+            harness.fails_with(errno.EIO, read, f"{folder}/{n:010d}")
+        equal(read(f"{folder}/{4321:010d}"), data[4321 * 64:4322 * 64])
+        page = hold(os.fsencode(mount.point))
+        told = page.texts["p"]
+        assert "4,096 and more chunks could not be read" in told, told
+        assert re.search(r"The first \d+ are told", told), told
+
+
 if __name__ == "__main__":
     harness.main([
         nothing_of_a_container_is_markup,
@@ -184,4 +276,6 @@ if __name__ == "__main__":
         each_sample_has_a_page,
         a_page_decodes_no_data,
         a_page_tells_damage_and_what_there_is_not,
+        damage_that_is_met_is_told_and_nothing_else,
+        many_faults_are_counted,
     ])

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import struct
+import zlib
 from urllib.parse import unquote_to_bytes
 
 HEADER_LEN = 97
@@ -32,6 +33,14 @@ def chunk(data, typesize=1, block=None):
     head = struct.pack("<BBBBiii", 5, 1, 0x07, typesize, len(data),
                        block or len(data), 32 + len(data))
     return head + bytes(16) + data
+
+
+def deflated_chunk(data, typesize=1):
+    """The same of one block, by zlib."""
+    stream = zlib.compress(data)
+    head = struct.pack("<BBBBiii", 5, 1, 0x75, typesize, len(data), len(data),
+                       40 + len(stream))
+    return head + bytes(16) + struct.pack("<ii", 36, len(stream)) + stream
 
 
 def trailer(vlmetas=()):

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define MAX_LEN 293000
+#define MAX_LEN 277000
 
 static struct frame_input some_input(size_t n_chunks, size_t chunksize)
 {

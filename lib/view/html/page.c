@@ -14,6 +14,7 @@
 #include "view/facts.h"
 #include "view/html/assets.h"
 #include "view/html/draw.h"
+#include "view/html/met.h"
 #include "view/image/plain.h"
 #include "view/markup.h"
 #include "view/meta/json.h"
@@ -442,6 +443,7 @@ static enum bfs_err put_page(struct bfs_markup *page, struct bfs_file *file,
 
 	BFS_TRY(bfs_file_find_facts(file, &facts, diag));
 	put_head(page, file->array->container);
+	BFS_TRY(bfs_html_faults(page, file, diag));
 	put_pictures(page, file, &facts);
 	BFS_TRY(put_browser(page, file));
 	BFS_TRY(put_metas(page, file, diag));

@@ -102,6 +102,7 @@ void bfs_map_place(const struct bfs_grid *l, unsigned cell, unsigned *ret_x,
 
 /* ---- looking at chunks ----------------------------------------------- */
 
+/* Of a chunk of which no fault was met. */
 static enum bfs_paint kind_of(const struct bfs_chunk_facts *facts)
 {
 	if (facts->status == BFS_DAMAGED)
@@ -126,12 +127,17 @@ static enum bfs_paint kind_of(const struct bfs_chunk_facts *facts)
 	return MAP_RATIOS - 1;
 }
 
-static void add_chunk(struct bfs_seen *sum, const struct bfs_chunk_facts *facts)
+/* fault: what was met of it, or NULL. A chunk that fails when it is decoded
+ * keeps its part in the ratios: so no other cell changes with it. */
+static void add_chunk(struct bfs_seen *sum, const struct bfs_chunk_facts *facts,
+		      const struct bfs_fault *fault)
 {
 	enum bfs_paint kind = kind_of(facts);
 
 	sum->n_looked++;
-	sum->n[kind]++;
+	if (!fault)
+		sum->n[kind]++;
+	sum->is_rated |= kind == MAP_RATIOS - 1;
 	if (facts->stored && sum->n_looked == 1) {
 		sum->off = facts->span.off;
 		sum->has_off = true;
@@ -146,13 +152,53 @@ static void add_chunk(struct bfs_seen *sum, const struct bfs_chunk_facts *facts)
 void bfs_map_add(struct bfs_seen *sum, const struct bfs_seen *other)
 {
 	sum->n_looked += other->n_looked;
+	sum->n_met += other->n_met;
 	for (size_t i = 0; i < MAP_PAINTS; i++)
 		sum->n[i] += other->n[i];
 	sum->nbytes += other->nbytes;
 	sum->cbytes += other->cbytes;
 }
 
+/* The first fault of a chunk from n on; there may be none. */
+static size_t find_fault(const struct bfs_faults_known *known, uint64_t n)
+{
+	size_t low = 0, high = known->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (known->all[mid].id < n)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static const struct bfs_fault *fault_of(const struct bfs_faults_known *known,
+					uint64_t n)
+{
+	size_t at = find_fault(known, n);
+
+	return at < known->n && known->all[at].id == n ? &known->all[at] : NULL;
+}
+
+/* The faults met of all chunks of a cell, looked at or not. */
+static void add_faults(struct bfs_seen *sum,
+		       const struct bfs_faults_known *known, uint64_t first,
+		       uint64_t n)
+{
+	for (size_t i = find_fault(known, first);
+	     i < known->n && known->all[i].id - first < n; i++) {
+		bool lacks = known->all[i].err == BFS_ERR_UNSUPPORTED;
+
+		sum->n[lacks ? MAP_UNSUPPORTED : MAP_DAMAGED]++;
+		sum->n_met++;
+	}
+}
+
 enum bfs_err bfs_map_look(struct bfs_container *container,
+			  const struct bfs_faults_known *known,
 			  const struct bfs_grid *l, unsigned cell,
 			  struct bfs_seen *ret_sum, struct bfs_diag *diag)
 {
@@ -168,8 +214,9 @@ enum bfs_err bfs_map_look(struct bfs_container *container,
 
 		BFS_TRY(bfs_chunk_find_facts(container, first + at, &facts,
 					     diag));
-		add_chunk(&sum, &facts);
+		add_chunk(&sum, &facts, fault_of(known, first + at));
 	}
+	add_faults(&sum, known, first, n);
 	*ret_sum = sum;
 	return BFS_OK;
 }
@@ -212,7 +259,7 @@ struct bfs_scale bfs_map_scale(const struct bfs_seen *seen, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t ratio = bfs_map_ratio(&seen[i]);
 
-		if (!seen[i].n[MAP_RATIOS - 1] || !ratio)
+		if (!seen[i].is_rated || !ratio)
 			continue;
 		scale.least = bfs_min(scale.least, ratio);
 		scale.most = bfs_max(scale.most, ratio);

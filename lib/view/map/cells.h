@@ -48,12 +48,15 @@ struct bfs_grid {
 /* What was seen of some chunks. */
 struct bfs_seen {
 	uint64_t n_looked;
+	uint64_t n_met;		/* chunks of which a fault was met */
 	/* Chunks by what they would be painted as; all with streams are
 	 * counted as the last of the ratios. */
 	uint64_t n[MAP_PAINTS];
 	uint64_t nbytes, cbytes;	/* of those that are stored */
 	uint64_t off;		/* of the first, where it is stored */
 	bool has_off;
+	bool is_rated;		/* some have streams: the cell counts for the
+				 * scale */
 };
 
 /* Which ratios, in hundredths, there are, and from which on a cell is painted
@@ -71,8 +74,10 @@ void bfs_map_place(const struct bfs_grid *l, unsigned cell, unsigned *ret_x,
 		   unsigned *ret_y);
 
 /* Looks at the chunks of a cell, all of them or as many as it may, evenly
- * apart. Fails as bfs_chunk_find_facts does. */
+ * apart; and at what is known of faults of each. Fails as bfs_chunk_find_facts
+ * does. */
 enum bfs_err bfs_map_look(struct bfs_container *container,
+			  const struct bfs_faults_known *known,
 			  const struct bfs_grid *l, unsigned cell,
 			  struct bfs_seen *ret_sum,
 			  struct bfs_diag *diag) BFS_MUST_CHECK;

@@ -13,7 +13,6 @@ static enum bfs_err make_map(struct bfs_file *file, unsigned key,
 			     char **ret_text, size_t *ret_len,
 			     struct bfs_diag *diag)
 {
-	struct bfs_container *container = file->array->container;
 	struct bfs_grid l = bfs_map_grid(file->array);
 	size_t len = bfs_map_len(&l);
 	char *buf = bfs_alloc(len + 1);
@@ -22,7 +21,7 @@ static enum bfs_err make_map(struct bfs_file *file, unsigned key,
 	(void)key;
 	if (!buf)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for a map");
-	err = bfs_map_draw(container, &l, buf, len, diag);
+	err = bfs_map_draw(file->array, &l, buf, len, diag);
 	if (err != BFS_OK) {
 		bfs_free(buf);
 		return err;
@@ -32,13 +31,6 @@ static enum bfs_err make_map(struct bfs_file *file, unsigned key,
 	return BFS_OK;
 }
 
-static enum bfs_err get_map(struct bfs_file *file, const char **ret_text,
-			    size_t *ret_len, struct bfs_diag *diag)
-{
-	return bfs_kept_text(file, BFS_ROW_map, 0, make_map, ret_text, ret_len,
-			     diag);
-}
-
 static size_t map_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
 	(void)file;
@@ -46,6 +38,7 @@ static size_t map_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 	return 1;
 }
 
+/* The length is that of any map of so many chunks. */
 static void map_stat(struct bfs_file *file, const struct bfs_node *node,
 		     struct bfs_attr *ret_attr)
 {
@@ -53,6 +46,25 @@ static void map_stat(struct bfs_file *file, const struct bfs_node *node,
 
 	(void)node;
 	bfs_text_stat(bfs_map_len(&l), ret_attr);
+	ret_attr->renews = true;
+}
+
+static enum bfs_err map_open(struct bfs_file *file, const struct bfs_node *node,
+			     struct bfs_diag *diag)
+{
+	size_t len;
+
+	(void)node;
+	return bfs_kept_len(file, BFS_ROW_map, 0, make_map, &len, diag);
+}
+
+static enum bfs_err map_fill(struct bfs_file *file, const struct bfs_node *node,
+			     uint64_t off, uint8_t *buf, size_t len,
+			     struct bfs_diag *diag)
+{
+	(void)node;
+	return bfs_kept_copy(file, BFS_ROW_map, 0, make_map, off, buf, len,
+			     diag);
 }
 
 const struct bfs_view bfs_view_map = {
@@ -61,5 +73,6 @@ const struct bfs_view bfs_view_map = {
 	.n_texts = 1,
 	.roots = map_roots,
 	.stat = map_stat,
-	.text = get_map,
+	.open = map_open,
+	.fill = map_fill,
 };

@@ -4,7 +4,8 @@
  * counted, then the cells.
  *
  * The head and each cell are padded with blanks to lengths of their own, so
- * that the size is known from the number of chunks alone. All words in it but
+ * that the size is known from the number of chunks alone, and stays when faults
+ * are met. All words in it but
  * the name are ours.
  */
 #include "view/map/svg.h"
@@ -19,10 +20,13 @@
 #include <string.h>
 
 #define put bfs_markup_put
+/* Faults change the end of the head, and cells. These lie in pages of memory
+ * each, so that a reader of pages never sees a half of them. */
+#define FIRST_LEN 12288		/* bytes of the head that never change */
 #define HEAD_LEN 14336		/* bytes before the cells */
-#define CELL_LEN 272		/* bytes of one */
+#define CELL_LEN 256		/* bytes of one */
 #define TAIL "</svg>\n"
-#define MAX_WORDS 192		/* of a cell's title */
+#define MAX_WORDS 168		/* of a cell's title */
 #define MAX_NAME 120		/* bytes of a name that are shown */
 #define LABEL_GAP 14		/* pixels between labels of rows */
 
@@ -115,6 +119,20 @@ static void put_index(struct bfs_markup *text, const struct bfs_grid *l,
 		put(text, "]");
 }
 
+static void put_kinds(struct bfs_markup *text, const struct bfs_grid *l,
+		      const struct bfs_seen *sum)
+{
+	for (size_t i = MAP_STORED; i < MAP_PAINTS; i++) {
+		if (sum->n[i] && l->per_cell == 1)
+			put(text, ", %s", paints[i].label);
+		else if (sum->n[i])
+			put(text, ", %" PRIu64 " %s", sum->n[i],
+			    paints[i].label);
+	}
+	if (sum->n_met)
+		put(text, ", met when read");
+}
+
 static void put_words(char words[MAX_WORDS], const struct bfs_grid *l,
 		      unsigned cell, const struct bfs_seen *sum)
 {
@@ -140,13 +158,7 @@ static void put_words(char words[MAX_WORDS], const struct bfs_grid *l,
 		put(&text, " at ");
 		bfs_markup_count(&text, sum->off);
 	}
-	for (size_t i = MAP_STORED; i < MAP_PAINTS; i++) {
-		if (sum->n[i] && l->per_cell == 1)
-			put(&text, ", %s", paints[i].label);
-		else if (sum->n[i])
-			put(&text, ", %" PRIu64 " %s", sum->n[i],
-			    paints[i].label);
-	}
+	put_kinds(&text, l, sum);
 }
 
 static void put_cell(struct bfs_markup *text, const struct bfs_grid *l,
@@ -223,10 +235,9 @@ static void put_shape(struct bfs_markup *text,
 		put(text, "one item");
 }
 
-/* What the container is, then what the picture leaves out. */
+/* What the container is. */
 static void put_facts(struct bfs_markup *text,
-		      const struct bfs_container *container,
-		      const struct bfs_grid *l, const struct bfs_seen *all)
+		      const struct bfs_container *container)
 {
 	put_sizes(text, container);
 	put(text, "; %s", container->format);
@@ -236,7 +247,13 @@ static void put_facts(struct bfs_markup *text,
 		put_shape(text, &container->array);
 	if (container->status == BFS_DAMAGED)
 		put(text, ", damaged");
-	put(text, "</text>\n<text class=\"q\" x=\"12\" y=\"64\">");
+}
+
+/* What the picture leaves out. */
+static void put_limits(struct bfs_markup *text,
+		       const struct bfs_container *container,
+		       const struct bfs_grid *l, const struct bfs_seen *all)
+{
 	if (!container->n_chunks)
 		put(text, "no chunks");
 	else if (l->per_cell > 1)
@@ -287,13 +304,10 @@ static void put_ratios(struct bfs_markup *text, const struct bfs_scale *scale)
 	}
 }
 
-static void put_legend(struct bfs_markup *text, const struct bfs_seen *all,
-		       const struct bfs_scale *scale)
+static void put_legend(struct bfs_markup *text, const struct bfs_seen *all)
 {
 	unsigned x = 12;
 
-	if (scale->n)
-		put_ratios(text, scale);
 	if (all->n[MAP_RATIOS - 1]) {
 		put(text, "<text x=\"%u\" y=\"118\">compressed: ", x);
 		bfs_markup_count(text, all->n[MAP_RATIOS - 1]);
@@ -346,10 +360,15 @@ static void put_head(struct bfs_markup *text,
 	    MAP_WIDTH, l->height);
 	put_name(text, container);
 	put(text, "</text>\n<text x=\"12\" y=\"46\">");
-	put_facts(text, container, l, all);
+	put_facts(text, container);
+	put(text, "</text>\n<text class=\"q\" x=\"12\" y=\"64\">");
+	put_limits(text, container, l, all);
 	put(text, "</text>\n");
-	put_legend(text, all, scale);
+	if (scale->n)
+		put_ratios(text, scale);
 	put_labels(text, l);
+	pad(text, FIRST_LEN);
+	put_legend(text, all);
 	pad(text, HEAD_LEN);
 }
 
@@ -361,31 +380,38 @@ size_t bfs_map_len(const struct bfs_grid *l)
 }
 
 static enum bfs_err look(struct bfs_container *container,
+			 const struct bfs_faults_known *known,
 			 const struct bfs_grid *l, struct bfs_seen *seen,
 			 struct bfs_seen *all, struct bfs_diag *diag)
 {
 	for (unsigned i = 0; i < l->n_cells; i++) {
-		BFS_TRY(bfs_map_look(container, l, i, &seen[i], diag));
+		BFS_TRY(bfs_map_look(container, known, l, i, &seen[i], diag));
 		bfs_map_add(all, &seen[i]);
 	}
 	return BFS_OK;
 }
 
-enum bfs_err bfs_map_draw(struct bfs_container *container,
+enum bfs_err bfs_map_draw(struct bfs_array *array,
 			  const struct bfs_grid *l, char *buf,
 			  size_t len, struct bfs_diag *diag)
 {
+	struct bfs_container *container = array->container;
 	struct bfs_markup head = { .buf = buf, .cap = HEAD_LEN };
 	struct bfs_markup cells = { .buf = buf, .len = HEAD_LEN,
 				    .cap = len + 1 };
 	BFS_CLEANUP(bfs_freep) struct bfs_seen *seen =
 		bfs_zalloc(l->n_cells, sizeof(*seen));
+	struct bfs_faults_known known;
 	struct bfs_seen all = { 0 };
 	struct bfs_scale scale;
+	enum bfs_err err;
 
 	if (!seen)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for a map");
-	BFS_TRY(look(container, l, seen, &all, diag));
+	BFS_TRY(bfs_faults_copy(&array->faults, &known, diag));
+	err = look(container, &known, l, seen, &all, diag);
+	bfs_free(known.all);
+	BFS_TRY(err);
 	scale = bfs_map_scale(seen, l->n_cells);
 	for (unsigned i = 0; i < l->n_cells; i++)
 		put_cell(&cells, l, i, &seen[i], &scale);

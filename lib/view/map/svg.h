@@ -14,7 +14,7 @@ size_t bfs_map_len(const struct bfs_grid *l);
 
 /* Looks at the chunks and draws them; buf holds len + 1 bytes, where len is
  * bfs_map_len. */
-enum bfs_err bfs_map_draw(struct bfs_container *container,
+enum bfs_err bfs_map_draw(struct bfs_array *array,
 			  const struct bfs_grid *l, char *buf,
 			  size_t len, struct bfs_diag *diag) BFS_MUST_CHECK;
 
