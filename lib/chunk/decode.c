@@ -77,6 +77,16 @@ void bfs_chunk_block_span(const struct bfs_chunk *c, uint32_t k,
 	}
 }
 
+uint32_t bfs_chunk_n_streams(const struct bfs_chunk *c, uint32_t k)
+{
+	const struct bfs_chunk_head *h = &c->head;
+
+	if (h->kind != BFS_CHUNK_BLOCKS || h->flags & FLAG_NOSPLIT ||
+	    bfs_chunk_block_len(c, k) != h->blocksize)
+		return 1;
+	return h->version <= 2 ? 0 : h->typesize;
+}
+
 #define MAX_AWAY 8
 
 /* Where the streams of a block lie: stored ones may stay where they are, if
@@ -259,7 +269,7 @@ static enum bfs_err decode_coded(const struct decoding *d, uint8_t *dst,
 				 size_t len)
 {
 	const struct bfs_chunk_head *h = &d->chunk->head;
-	bool whole = h->kind == BFS_CHUNK_BLOCKS && len == h->blocksize;
+	uint32_t n_streams = bfs_chunk_n_streams(d->chunk, d->block);
 
 	if (d->in_len == 0)
 		return bfs_fail(d->diag, BFS_ERR_CORRUPT,
@@ -269,11 +279,9 @@ static enum bfs_err decode_coded(const struct decoding *d, uint8_t *dst,
 				(int32_t)d->start);
 	if (h->kind == BFS_CHUNK_VLBLOCKS)
 		return decode_vlblock(d, dst, len);
-	if (!whole || h->flags & FLAG_NOSPLIT)
-		return decode_streams(d, dst, len, 1);
-	if (h->version <= 2)
+	if (n_streams == 0)
 		return decode_old_block(d, dst, len);
-	return decode_streams(d, dst, len, h->typesize);
+	return decode_streams(d, dst, len, n_streams);
 }
 
 /* The alphas (chunk version 3) and the betas still used the old rule for

@@ -99,6 +99,9 @@ uint32_t bfs_chunk_block_at(const struct bfs_chunk *chunk, uint32_t pos);
  * special kinds. */
 void bfs_chunk_block_span(const struct bfs_chunk *chunk, uint32_t k,
 			  uint32_t *ret_off, uint32_t *ret_len);
+/* How many streams block k has; 0: one or as many as an item has bytes, which
+ * chunks of version 1 and 2 do not tell. */
+uint32_t bfs_chunk_n_streams(const struct bfs_chunk *chunk, uint32_t k);
 
 /* Working memory and codec states of one thread at a time. */
 struct bfs_scratch {

@@ -13,6 +13,7 @@
 
 #define MIN_HEADER 87
 #define TABLE_HEAD 7		/* markers and numbers before the names */
+#define TABLE_LEN_AT 2		/* where its length stands, 16 bits */
 #define TABLE_ENTRY 6		/* of each, beside the name */
 #define TABLE_END 3		/* the number of values */
 #define VALUE_HEAD 5
@@ -79,6 +80,31 @@ static void examine_header(struct bfs_container *f, const uint8_t *head,
 				 f->n_vlmetas);
 }
 
+/* The length of a table, which stands in it once more. C-Blosc2 counts it from
+ * the first byte in the header and from the second in the trailer; others count
+ * alike in both (may_miss: one byte may be missing). */
+static enum bfs_err examine_table(struct bfs_container *f,
+				  const struct bfs_meta *metas, size_t n,
+				  uint64_t start, unsigned may_miss,
+				  const struct bfs_examiner *x,
+				  struct bfs_diag *diag)
+{
+	uint64_t len = TABLE_HEAD;
+	uint8_t word[2];
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		len += TABLE_ENTRY + metas[i].name_len;
+	BFS_TRY(bfs_source_read(f->source, start + TABLE_LEN_AT, word,
+				sizeof(word), diag));
+	/* It has 16 bits, whatever the table has. */
+	if ((uint16_t)(len - bfs_be16(word)) > may_miss)
+		bfs_examine_tell(x, true, start + TABLE_LEN_AT, -1,
+				 "the table of metalayers has %" PRIu64 " bytes"
+				 " where %u are stored", len, bfs_be16(word));
+	return BFS_OK;
+}
+
 static enum bfs_err examine_parts(struct bfs_container *f, uint64_t frame_len,
 				  uint64_t trailer,
 				  const struct bfs_examiner *x,
@@ -97,6 +123,10 @@ static enum bfs_err examine_parts(struct bfs_container *f, uint64_t frame_len,
 					  "the trailer" };
 	if (at <= trailer)
 		bfs_examine_regions(x, parts, n, at, len);
+	BFS_TRY(examine_table(f, f->metas, f->n_metas, MIN_HEADER, 0, x,
+			      diag));
+	BFS_TRY(examine_table(f, f->vlmetas, f->n_vlmetas, trailer + 2, 1, x,
+			      diag));
 	BFS_TRY(bfs_b2parts_examine_metas(f->metas, f->n_metas, MIN_HEADER,
 					  f->data_off, x, diag));
 	return bfs_b2parts_examine_metas(f->vlmetas, f->n_vlmetas, trailer + 2,
@@ -110,8 +140,9 @@ enum bfs_err bfs_b2parts_examine(struct bfs_container *f,
 	uint8_t head[MIN_HEADER], tail[TAIL_LEN];
 	uint64_t frame_len, len;
 
-	/* What does not hold has been told; the rest cannot be compared. */
-	if (f->status == BFS_DAMAGED ||
+	/* What does not hold has been told, or is newer than this code; the rest
+	 * cannot be compared. */
+	if (f->status != BFS_GOOD ||
 	    bfs_source_len(f->source) < MIN_HEADER + TAIL_LEN)
 		return BFS_OK;
 	BFS_TRY(bfs_source_read(f->source, 0, head, sizeof(head), diag));

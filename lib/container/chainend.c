@@ -36,8 +36,8 @@ static enum bfs_err find_last_block(struct bfs_source *source, uint64_t off,
 	return BFS_OK;
 }
 
-/* A stream is its length, which is not positive where nothing is stored, and
- * its bytes. */
+/* A stream is its length and its bytes. A length that is not positive is that
+ * of a run: one token, where it is negative, and nothing where it is 0. */
 static enum bfs_err check_streams(struct bfs_source *source, uint64_t off,
 				  const struct bfs_chunk_head *h,
 				  struct bfs_diag *why)
@@ -55,7 +55,7 @@ static enum bfs_err check_streams(struct bfs_source *source, uint64_t off,
 			break;
 		BFS_TRY(bfs_source_read(source, off + at, word, 4, why));
 		len = (int32_t)bfs_le32(word);
-		at += 4 + (len > 0 ? (uint64_t)len : 0);
+		at += 4 + (len > 0 ? (uint64_t)len : len < 0);
 	}
 	if (at != h->cbytes)
 		return bfs_fail(why, BFS_ERR_CORRUPT, off + 12,

@@ -13,6 +13,7 @@
 #include "base/call.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "container/streams.h"
 #include "source/sweep.h"
 
 #include <inttypes.h>
@@ -85,6 +86,35 @@ void bfs_examine_regions(const struct bfs_examiner *x,
 
 /* ---- chunks ---------------------------------------------------------- */
 
+/* Chunks with another typesize than the container's. */
+struct strangers {
+	uint64_t n, first, off;
+	uint32_t typesize;		/* of the first */
+};
+
+/* Of an item of more than 255 bytes a chunk does not know the length. */
+static void compare_typesize(const struct bfs_container *f,
+			     const struct bfs_chunk_head *h, uint64_t n,
+			     uint64_t off, struct strangers *s)
+{
+	if (f->typesize > 255 || h->typesize == f->typesize || s->n++ > 0)
+		return;
+	s->first = n;
+	s->off = off;
+	s->typesize = h->typesize;
+}
+
+static void tell_strangers(const struct bfs_container *f,
+			   const struct strangers *s,
+			   const struct bfs_examiner *x)
+{
+	if (s->n)
+		bfs_examine_tell(x, true, s->off + 3, (int64_t)s->first,
+				 "its typesize is %" PRIu32 ", the container's "
+				 "%" PRIu32 " (%" PRIu64 " such chunks)",
+				 s->typesize, f->typesize, s->n);
+}
+
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -97,9 +127,11 @@ static int compare_places(const void *a, const void *b)
 /* Chunks that do not hold are found by who decodes them; ret_all is unset then,
  * for the bytes that they take are not known. */
 static enum bfs_err collect(struct bfs_container *f, struct bfs_source *sweep,
+			    const struct bfs_examiner *x,
 			    struct place *places, size_t *ret_n, bool *ret_all,
 			    struct bfs_diag *diag)
 {
+	struct strangers strangers = { 0 };
 	bool all = true;
 	size_t n = 0;
 	uint64_t i;
@@ -119,10 +151,12 @@ static enum bfs_err collect(struct bfs_container *f, struct bfs_source *sweep,
 			all = false;
 			continue;
 		}
+		compare_typesize(f, &h, i, span.off, &strangers);
 		places[n++] = (struct place){ span.off,
 					      h.cbytes + f->chunk_tail,
 					      (uint32_t)i };
 	}
+	tell_strangers(f, &strangers, x);
 	qsort(places, n, sizeof(*places), compare_places);
 	*ret_n = n;
 	*ret_all = all;
@@ -178,6 +212,34 @@ static void tell_places(struct bfs_container *f, const struct place *places,
 				 gaps.len, gaps.n);
 }
 
+/* Of chunks that lie at one place the first is looked at. On a server each of
+ * these little reads may be a request. */
+static enum bfs_err examine_streams(struct bfs_container *f,
+				    struct bfs_source *sweep,
+				    const struct place *places, size_t n,
+				    const struct bfs_examiner *x,
+				    struct bfs_diag *diag)
+{
+	size_t i;
+
+	if (f->source->is_told)
+		return BFS_OK;
+	for (i = 0; i < n; i++) {
+		struct bfs_span span;
+		enum bfs_err err;
+
+		if (i > 0 && places[i].off == places[i - 1].off)
+			continue;
+		err = bfs_container_span(f, places[i].n, &span, diag);
+		if (err == BFS_OK)
+			err = bfs_streams_examine(f, places[i].n, sweep, &span,
+						  x, diag);
+		if (bfs_err_passes(err))
+			return err;
+	}
+	return BFS_OK;
+}
+
 static enum bfs_err examine_chunks(struct bfs_container *f,
 				   const struct bfs_examiner *x,
 				   struct bfs_diag *diag)
@@ -201,11 +263,13 @@ static enum bfs_err examine_chunks(struct bfs_container *f,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 				"no memory for the places of chunks");
 	BFS_TRY(bfs_source_sweep(f->source, &sweep, diag));
-	err = collect(f, sweep, places, &n, &all, diag);
+	err = collect(f, sweep, x, places, &n, &all, diag);
+	if (err == BFS_OK) {
+		tell_places(f, places, n, all, x);
+		err = examine_streams(f, sweep, places, n, x, diag);
+	}
 	bfs_source_unref(sweep);
-	BFS_TRY(err);
-	tell_places(f, places, n, all, x);
-	return BFS_OK;
+	return err;
 }
 
 /* ---- members --------------------------------------------------------- */

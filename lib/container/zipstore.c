@@ -27,6 +27,7 @@
 /* Where the central directory lies. */
 struct directory {
 	uint64_t off, len, n;
+	uint64_t end_at;		/* the end record */
 };
 
 /* The local header's own lengths tell where a member's data begin. */
@@ -93,7 +94,7 @@ static bool end_record_holds(struct bfs_container *f, const uint8_t *p,
 {
 	uint64_t len = bfs_source_len(f->source), end;
 	struct directory d = { .n = bfs_le16(p + 10), .len = bfs_le32(p + 12),
-			       .off = bfs_le32(p + 16) };
+			       .off = bfs_le32(p + 16), .end_at = at };
 
 	if (at + EOCD_LEN + bfs_le16(p + 20) != len ||
 	    read_zip64(f, at, &d, &end, NULL) != BFS_OK ||
@@ -128,7 +129,7 @@ static enum bfs_err find_directory(struct bfs_container *f,
 struct entry {
 	const uint8_t *name;
 	unsigned name_len, flags, method;
-	uint32_t crc;
+	uint32_t crc, stamp;		/* time and date, as stored */
 	uint64_t stored, len, local;
 };
 
@@ -172,6 +173,7 @@ static enum bfs_err take_entry(struct bfs_cursor *c, struct entry *e,
 				"the central directory breaks off");
 	e->flags = bfs_le16(p + 8);
 	e->method = bfs_le16(p + 10);
+	e->stamp = bfs_le32(p + 12);
 	e->crc = bfs_le32(p + 16);
 	e->stored = bfs_le32(p + 20);
 	e->len = bfs_le32(p + 24);
@@ -377,8 +379,7 @@ static enum bfs_err open_store(struct bfs_container *f, const char *name,
 
 /* ---- examination ------------------------------------------------------ */
 
-/* Behind a member whose header did not know its length stands that, in 12 to 24
- * bytes. */
+/* What stands behind a member whose header did not know its length. */
 #define MAX_DESCRIPTOR 24
 
 /* The directory once more: what is served does not keep it. */
@@ -452,13 +453,74 @@ static void tell_doubles(struct listing *l, const struct bfs_examiner *x)
 	}
 }
 
+/* The crc32 and both lengths of a member, of 32 or 64 bits each, with or without
+ * a signature before them; the length of that, or 0 where it is something
+ * else. */
+static size_t match_descriptor(const uint8_t *p, size_t len,
+			       const struct entry *e)
+{
+	size_t head = len >= 4 && !memcmp(p, "PK\7\10", 4) ? 4 : 0;
+	const uint8_t *at = p + head;
+
+	len -= head;
+	if (len < 12 || bfs_le32(at) != e->crc)
+		return 0;
+	if (len >= 20 && bfs_le64(at + 4) == e->stored &&
+	    bfs_le64(at + 12) == e->len)
+		return head + 20;
+	return bfs_le32(at + 4) == e->stored && bfs_le32(at + 8) == e->len ?
+	       head + 12 : 0;
+}
+
+/* Adds the descriptor to a member's region. Some writers set the flag and write
+ * none. */
+static enum bfs_err take_descriptor(struct bfs_container *f,
+				    const struct entry *e, uint64_t next,
+				    struct bfs_region *r,
+				    const struct bfs_examiner *x,
+				    struct bfs_diag *diag)
+{
+	uint64_t at = r->off + r->len, len;
+	uint8_t p[MAX_DESCRIPTOR];
+
+	if (next <= at)
+		return BFS_OK;
+	len = bfs_min(next - at, sizeof(p));
+	BFS_TRY(bfs_source_read(f->source, at, p, (size_t)len, diag));
+	r->len += match_descriptor(p, (size_t)len, e);
+	if (r->off + r->len == at && len >= 4 && !memcmp(p, "PK\7\10", 4)) {
+		bfs_examine_tell(x, false, at, -1,
+				 "what follows a member repeats another crc32 "
+				 "or length than the directory has");
+		r->len += len;
+	}
+	return BFS_OK;
+}
+
+/* What stands in both headers, and a reader may take from either. */
+static void compare_headers(const uint8_t *local, const struct entry *e,
+			    const struct bfs_examiner *x)
+{
+	if (bfs_le16(local + 6) != e->flags)
+		bfs_examine_tell(x, true, e->local + 6, -1,
+				 "the two headers of a member have flags %04x "
+				 "and %04x", bfs_le16(local + 6), e->flags);
+	if (bfs_le32(local + 10) != e->stamp)
+		bfs_examine_tell(x, true, e->local + 10, -1,
+				 "the two headers of a member have different "
+				 "times");
+}
+
 /* From a member's own header to the end of its bytes. */
 static enum bfs_err find_region(struct bfs_container *f, const struct entry *e,
-				struct bfs_region *ret, struct bfs_diag *diag)
+				struct bfs_region *ret,
+				const struct bfs_examiner *x,
+				struct bfs_diag *diag)
 {
 	uint8_t p[LOCAL_LEN];
 
 	BFS_TRY(bfs_source_read(f->source, e->local, p, LOCAL_LEN, diag));
+	compare_headers(p, e, x);
 	ret->off = e->local;
 	ret->len = (uint64_t)LOCAL_LEN + bfs_le16(p + 26) + bfs_le16(p + 28);
 	if (!bfs_add(ret->len, e->stored, &ret->len))
@@ -487,15 +549,12 @@ static enum bfs_err tell_regions(struct bfs_container *f, struct listing *l,
 		const struct entry *e = &l->entries[i];
 		struct bfs_region *r = &l->regions[n];
 		uint64_t next = i + 1 < l->n ? e[1].local : l->d.off;
-		enum bfs_err err = find_region(f, e, r, diag);
+		enum bfs_err err = find_region(f, e, r, x, diag);
 
-		if (bfs_err_passes(err))
-			return err;
+		if (err == BFS_OK && e->flags & 8)
+			err = take_descriptor(f, e, next, r, x, diag);
 		if (err != BFS_OK)
-			return BFS_OK;
-		if (e->flags & 8 && next > r->off + r->len &&
-		    next - r->off - r->len <= MAX_DESCRIPTOR)
-			r->len = next - r->off;
+			return bfs_err_passes(err) ? err : BFS_OK;
 		memcpy(name, e->name, e->name_len);
 		name[e->name_len] = '\0';
 		r->name = name;
@@ -503,6 +562,25 @@ static enum bfs_err tell_regions(struct bfs_container *f, struct listing *l,
 		n++;
 	}
 	bfs_examine_regions(x, l->regions, n, 0, l->d.off);
+	return BFS_OK;
+}
+
+/* A store of one part says so in its end record. */
+static enum bfs_err tell_parts(struct bfs_container *f,
+			       const struct directory *d,
+			       const struct bfs_examiner *x,
+			       struct bfs_diag *diag)
+{
+	uint8_t p[EOCD_LEN];
+	bool one;
+
+	BFS_TRY(bfs_source_read(f->source, d->end_at, p, sizeof(p), diag));
+	one = bfs_le16(p + 4) == bfs_le16(p + 6) &&
+	      (bfs_le16(p + 4) == 0 || bfs_le16(p + 4) == UINT16_MAX) &&
+	      bfs_le16(p + 8) == bfs_le16(p + 10);
+	if (!one)
+		bfs_examine_tell(x, true, d->end_at + 4, -1, "the end record "
+				 "is that of a part of several");
 	return BFS_OK;
 }
 
@@ -515,7 +593,9 @@ static enum bfs_err examine_store(struct bfs_container *f,
 
 	if (f->status != BFS_DAMAGED)
 		err = read_listing(f, &l, diag);
-	if (err == BFS_OK && l.n > 0) {
+	if (err == BFS_OK && f->status != BFS_DAMAGED)
+		err = tell_parts(f, &l.d, x, diag);
+	if (err == BFS_OK && f->status != BFS_DAMAGED) {
 		tell_doubles(&l, x);
 		err = tell_regions(f, &l, x, diag);
 	}

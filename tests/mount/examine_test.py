@@ -132,6 +132,76 @@ def bytes_between_chunks_are_noted(work):
              f"is here), at byte {samples.HEADER_LEN + len(made[0])}")
 
 
+def bytes_between_streams_are_noted(work):
+    path = work + "/a.blosc2"
+    chunk = bytearray(harness.read(harness.DATA +
+                                   "/good-lz4-delta-shuffle.blosc2"))
+    harness.write(path, chunk)
+    is_clean(path)
+    end = len(chunk)
+    chunk += bytes(8)
+    struct.pack_into("<I", chunk, 12, len(chunk))
+    harness.write(path, chunk)
+    has_note(path, "chunk 0: 8 bytes in it that no stream takes, the first is "
+             f"here, at byte {end}")
+
+
+def bytes_behind_a_chunk_that_ends_in_a_run_leave_it_whole(work):
+    """A run of a byte has a length below 0 and a token behind it."""
+    path = work + "/a.blosc2"
+    stream = struct.pack("<iB", -7, 1)
+    chunk = struct.pack("<BBBBiii", 5, 1, 0x35, 1, 100, 100,
+                        36 + len(stream)) + bytes(16)
+    chunk += struct.pack("<I", 36) + stream
+    harness.write(path, chunk)
+    is_clean(path)
+    harness.write(path, chunk + b"stray")
+    is_damaged(path, "5 bytes are left over behind the chunk, at byte "
+               f"{len(chunk)}")
+
+
+def blocks_that_share_streams_are_damage(work):
+    path = work + "/a.blosc2"
+    chunk = bytearray(harness.read(harness.DATA +
+                                   "/good-dict-lz4.blosc2"))
+    first = struct.unpack_from("<I", chunk, 32)[0]
+    struct.pack_into("<I", chunk, 36, first)
+    harness.write(path, chunk)
+    is_damaged(path, f"chunk 0: two of its blocks begin here, at byte {first}")
+
+
+def a_chunk_of_another_typesize_is_noted(work):
+    path = work + "/a.b2frame"
+    frame = bytearray(samples.frame(DATA, CHUNK))
+    at = samples.chunk_offset(3, CHUNK)
+    frame[at + 3] = 8
+    harness.write(path, frame)
+    has_note(path, "chunk 3: its typesize is 8, the container's 1 (1 such "
+             f"chunks), at byte {at + 3}")
+
+
+def a_table_of_metalayers_of_another_length_is_noted(work):
+    path = work + "/a.b2frame"
+    sound = harness.read(harness.DATA + "/good-frame-metalayers.b2frame")
+    trailer = len(sound) - struct.unpack_from(">I", sound, len(sound) - 22)[0]
+    for at in (87 + 2, trailer + 4):
+        frame = bytearray(sound)
+        frame[at] ^= 1
+        harness.write(path, frame)
+        has_note(path, f"are stored, at byte {at}")
+
+
+def nothing_is_missed_in_a_newer_frame(work):
+    """What was not read of it is not known to be missing."""
+    path = work + "/a.b2frame"
+    frame = bytearray(samples.frame(DATA, CHUNK))
+    frame[0x19] |= 15
+    harness.write(path, frame)
+    status, first, damage, notes = examine(path)
+    equal((status, first[0], damage, notes), (1, "unsupported", [], []),
+          "what is told")
+
+
 def bytes_between_index_and_trailer_are_noted(work):
     path = work + "/a.b2frame"
     frame = samples.frame(DATA, CHUNK)
@@ -270,14 +340,47 @@ def names_that_two_members_have_are_noted(work):
 
 
 def members_of_a_stream_have_their_descriptors(work):
-    """Lengths behind a member are nobody's gap."""
+    """Lengths behind a member are nobody's gap, and are those in the
+    directory."""
     path = work + "/a.b2z"
     with open(path, "wb") as file:
         with zipfile.ZipFile(Unseekable(file), "w") as store:
             store.writestr("a.b2frame", samples.frame(DATA, CHUNK))
             store.writestr("note.txt", b"text")
-    equal(b"PK\7\10" in harness.read(path), True, "a descriptor")
+    whole = harness.read(path)
+    at = whole.index(b"PK\7\10")
     is_clean(path)
+    for place in (4, 8, 12):
+        broken = bytearray(whole)
+        broken[at + place] ^= 1
+        harness.write(path, broken)
+        is_damaged(path, "what follows a member repeats another crc32 or "
+                   f"length than the directory has, at byte {at}")
+
+
+def headers_of_a_member_that_differ_are_noted(work):
+    path = work + "/a.b2z"
+    whole = make_store(path)
+    at = whole.index(b"PK\3\4", 4)
+    for place, text in ((6, "the two headers of a member have flags 0001 and "
+                         "0000"),
+                        (11, "the two headers of a member have different "
+                         "times")):
+        broken = bytearray(whole)
+        broken[at + place] ^= 1
+        harness.write(path, broken)
+        has_note(path, text)
+    whole[-22 + 8] ^= 1
+    harness.write(path, whole)
+    has_note(path, "the end record is that of a part of several, at byte "
+             f"{len(whole) - 18}")
+
+
+def bytes_before_the_directory_of_an_empty_store_are_noted(work):
+    path = work + "/a.b2z"
+    end = b"PK\5\6" + bytes(12) + struct.pack("<IH", 5, 0)
+    harness.write(path, b"PK\0\0\0" + end)
+    has_note(path, "5 bytes behind the head that nothing names, at byte 0")
 
 
 class Unseekable:
@@ -316,6 +419,14 @@ def bytes_between_index_and_trailer_of_an_early_frame_are_noted(_work):
 
 
 harness.main([
+    headers_of_a_member_that_differ_are_noted,
+    bytes_before_the_directory_of_an_empty_store_are_noted,
+    bytes_between_streams_are_noted,
+    bytes_behind_a_chunk_that_ends_in_a_run_leave_it_whole,
+    blocks_that_share_streams_are_damage,
+    a_chunk_of_another_typesize_is_noted,
+    a_table_of_metalayers_of_another_length_is_noted,
+    nothing_is_missed_in_a_newer_frame,
     files_that_a_sparse_frame_does_not_name_are_noted,
     bytes_between_members_are_noted,
     names_that_two_members_have_are_noted,
