@@ -779,6 +779,8 @@ void bloscfs_fd_give(struct bloscfs_fd *f);
 /* How many the whole process keeps open at once, those of opened containers
  * included; no limit without a call. */
 void bloscfs_fd_set_limit(size_t n);
+/* How many of them are open now. */
+size_t bloscfs_fd_count(void);
 /* Whether what failed with this errno is worth another try: it was for want
  * of descriptors, and one was let go. */
 bool bloscfs_fd_may_retry(int error);

@@ -15,6 +15,8 @@
 /* Those used last stay open where memory is short: more than the one of a mount
  * of a single container. */
 #define SHED_IDLE 4
+/* Descriptors of SOURCE beyond which idle containers are closed. */
+#define MAX_RESTING_FILES 512
 
 static void unlink_idle(struct tree *tree, struct container *container)
 {
@@ -251,6 +253,13 @@ void tree_shed_idle(struct tree *tree)
 	containers_close(closing);
 }
 
+/* With the lock held: whether no name leads to the node any more. What is
+ * opened there, by who stands in it, nobody else will find. */
+static bool is_left(const struct node *node)
+{
+	return node->parent && !node->hashed;
+}
+
 void tree_put_container(struct tree *tree, struct container *container)
 {
 	struct container *closing = NULL;
@@ -260,6 +269,9 @@ void tree_put_container(struct tree *tree, struct container *container)
 	if (--container->refs == 0) {
 		if (container->node) {
 			link_idle(tree, container);
+			if (is_left(container->node))
+				containers_detach(tree, container->node,
+						  &closing);
 			trim_idle(tree, tree->max_idle, &closing);
 		} else {
 			collect(tree, container, &closing);
@@ -285,6 +297,39 @@ static size_t hold_idle(struct tree *tree, struct container **list, size_t cap)
 	return n;
 }
 
+/* With the lock held: whether a swept container is of no use. One whose file
+ * was written to may be gone on from, for as long as it counts as watched. */
+static bool is_past(const struct container *container)
+{
+	const struct node *node = container->node;
+	int64_t seen = atomic_load_explicit(&container->seen,
+					    memory_order_relaxed);
+
+	/* A folder above may be left, too. */
+	while (node->parent && node->hashed)
+		node = node->parent;
+	return node->parent || (atomic_load(&container->replaced) &&
+				src_now() - seen >= WATCHED_NS);
+}
+
+/* Closes what has idled for longest while idle ones hold many descriptors. The
+ * one file of a mount may be gone, and stays open. */
+static void rest_files(struct tree *tree)
+{
+	bool more = true;
+
+	while (more && bloscfs_fd_count() > MAX_RESTING_FILES) {
+		struct container *closing = NULL;
+
+		pthread_mutex_lock(&tree->lock);
+		if (tree->oldest && tree->oldest->node->parent)
+			containers_detach(tree, tree->oldest->node, &closing);
+		pthread_mutex_unlock(&tree->lock);
+		more = closing != NULL;
+		containers_close(closing);
+	}
+}
+
 void tree_sweep(struct tree *tree)
 {
 	struct container **list = calloc(tree->max_idle + 1, sizeof(*list));
@@ -292,16 +337,17 @@ void tree_sweep(struct tree *tree)
 	size_t n = list ? hold_idle(tree, list, tree->max_idle + 1) : 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (bloscfs_is_removed(list[i]->file)) {
-			pthread_mutex_lock(&tree->lock);
-			/* The one file of a mount may be gone. */
-			if (list[i]->node && list[i]->node->parent)
-				containers_detach(tree, list[i]->node,
-						  &closing);
-			pthread_mutex_unlock(&tree->lock);
-		}
+		bool removed = bloscfs_is_removed(list[i]->file);
+
+		pthread_mutex_lock(&tree->lock);
+		/* The one file of a mount may be gone. */
+		if (list[i]->node && list[i]->node->parent &&
+		    (removed || is_past(list[i])))
+			containers_detach(tree, list[i]->node, &closing);
+		pthread_mutex_unlock(&tree->lock);
 		tree_put_container(tree, list[i]);
 	}
 	containers_close(closing);
 	free(list);
+	rest_files(tree);
 }

@@ -4,7 +4,9 @@
  * ones are closed, the longest unused first, when there are too many.
  *
  * A container whose file has changed stays with its node until the file is
- * opened anew, which may turn out to go on from it. All calls may run at once.
+ * opened anew, which may turn out to go on from it. One whose file was replaced
+ * by another, or that no name leads to, is closed with its last use. All calls
+ * may run at once.
  */
 #ifndef BFS_DAEMON_TREE_CONTAINERS_H
 #define BFS_DAEMON_TREE_CONTAINERS_H
@@ -12,6 +14,10 @@
 #include "tree/tree.h"
 
 #include <stdatomic.h>
+
+/* What was not looked at for longer may have changed in any way: another
+ * opening takes nothing over from it. */
+#define WATCHED_NS (INT64_C(30) * 1000000000)
 
 /* An opened container, as it was at one version. */
 struct container {
@@ -49,8 +55,9 @@ struct container *tree_add_container(struct tree *tree, struct node *node,
 /* Another reference. */
 struct container *tree_hold_container(struct tree *tree,
 				      struct container *container);
-/* Closes the idle ones whose files were removed: who removes a big file wants
- * its space back. */
+/* Closes the idle ones whose files were removed, since who removes a big file
+ * wants its space back; those that were written to and not looked at for
+ * WATCHED_NS; and, while there are many descriptors, the longest unused. */
 void tree_sweep(struct tree *tree);
 /* Closes the idle ones but a few: even little memory has to be waited for. */
 void tree_shed_idle(struct tree *tree);

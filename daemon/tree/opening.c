@@ -27,8 +27,6 @@
 #define WRITER_TRIES 20
 /* What was not written to for a day is not going to grow. */
 #define GROWING_NS (INT64_C(86400) * 1000000000)
-/* A file not looked at for longer may have changed in any way. */
-#define WATCHED_NS (INT64_C(30) * 1000000000)
 
 /* Its descriptor may be closed while nobody reads. On no memory it stays. */
 static void let_go(struct daemon *daemon, const char *path,

@@ -47,6 +47,11 @@ void bloscfs_fd_set_limit(size_t n)
 	bfs_fd_set_limit(n);
 }
 
+size_t bloscfs_fd_count(void)
+{
+	return bfs_fd_count();
+}
+
 bool bloscfs_fd_may_retry(int error)
 {
 	return bfs_fd_may_retry(error);

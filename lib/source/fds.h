@@ -55,6 +55,7 @@ void bfs_fd_set_limit(size_t n);
 bool bfs_fd_spare(void);
 /* Whether to try again after this errno. */
 bool bfs_fd_may_retry(int error);
+/* How many are open now. */
 size_t bfs_fd_count(void);
 
 #endif

@@ -16,6 +16,7 @@ from harness import Mount, equal
 FEW = (32, 32)
 DATA = samples.noise(3000)
 N = 1000
+RESTING = 512       # descriptors that idle containers keep
 
 
 def data_of(i):
@@ -39,6 +40,10 @@ def held(mount):
         with contextlib.suppress(OSError):
             names.append(os.readlink(os.path.join(folder, name)))
     return names
+
+
+def below(source, mount):
+    return [name for name in held(mount) if name.startswith(source + "/")]
 
 
 def the_soft_limit_is_raised_to_the_hard_one(work):
@@ -203,6 +208,52 @@ def of_what_was_removed_nothing_is_held(work):
         assert source + "/0002.b2frame" in held(mount), held(mount)
 
 
+def of_what_no_name_leads_to_nothing_is_held(work):
+    source, away = work + "/source", work + "/away"
+    os.mkdir(source)
+    samples.write_sparse_frame(source + "/s.b2frame", data_of(0), 300)
+    with Mount(work, source, "-o", "attr_timeout=0") as mount:
+        equal(harness.read(mount.path("s.b2frame/data.bin")), data_of(0))
+        former = os.open(mount.path("s.b2frame"), os.O_PATH)
+        try:
+            os.rename(source + "/s.b2frame", away)
+            equal(os.path.exists(mount.path("s.b2frame")), False)
+            os.rename(away, source + "/s.b2frame")
+            # Who stands in it still may read.
+            with open(f"/proc/self/fd/{former}/data.bin", "rb") as file:
+                equal(file.read(), data_of(0))
+            harness.wait_until(lambda: not below(source, mount),
+                               told=lambda: below(source, mount))
+            equal(harness.read(mount.path("s.b2frame/data.bin")), data_of(0))
+            assert below(source, mount)
+        finally:
+            os.close(former)
+
+
+def what_idles_keeps_few_descriptors(work):
+    source, n = work + "/source", 60
+    os.makedirs(source + "/moved")
+    for i in range(n):
+        samples.write_sparse_frame(f"{source}/{i}.b2frame", data_of(i), 300)
+    harness.write(source + "/moved/m.b2frame", samples.frame(DATA, 1000))
+    with Mount(work, source, "-o", "attr_timeout=0") as mount, \
+            open(mount.path("0.b2frame/data.bin"), "rb", buffering=0) as file:
+        for i in range(n):
+            equal(harness.read(mount.path(f"{i}.b2frame/data.bin")),
+                  data_of(i))
+        assert len(below(source, mount)) > RESTING, below(source, mount)
+        equal(harness.read(mount.path("moved/m.b2frame/data.bin")), DATA)
+        os.rename(source + "/moved", source + "/there")
+        equal(os.path.exists(mount.path("moved")), False)
+        harness.wait_until(
+            lambda: len(below(source, mount)) <= RESTING and
+            source + "/there/m.b2frame" not in below(source, mount), 60,
+            told=lambda: below(source, mount))
+        # What is in use, and what was used last, is not touched.
+        equal(file.read(), data_of(0))
+        assert f"{source}/{n - 1}.b2frame" in below(source, mount)
+
+
 harness.main([
     the_soft_limit_is_raised_to_the_hard_one,
     a_tree_of_many_frames_is_read_whole_with_few,
@@ -212,4 +263,6 @@ harness.main([
     what_changed_while_it_was_let_go_is_not_read_on,
     what_was_removed_while_it_is_read_stays,
     of_what_was_removed_nothing_is_held,
+    of_what_no_name_leads_to_nothing_is_held,
+    what_idles_keeps_few_descriptors,
 ])
