@@ -5,6 +5,7 @@
 #include "source/fds.h"
 
 #include "source/below.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,6 +254,125 @@ static void test_a_file_below_a_directory_is_held_against_what_it_was(
 	bfs_source_unref(source);
 }
 
+static void test_a_closed_one_is_not_opened_for_what_can_wait(void **state)
+{
+	int fd;
+
+	(void)state;
+	fd = bfs_fd_take_open(files[2].fd);
+	assert_true(is_right(fd, 2));
+	bfs_fd_give(files[2].fd);
+	while (bfs_fd_spare())
+		;
+	assert_int_equal(bfs_fd_take_open(files[2].fd), -EBADF);
+	assert_false(bfs_fd_is_nameless(files[2].fd));
+	assert_int_equal(files[2].n_opened, 0);
+	read_one(&files[2]);
+	assert_int_equal(files[2].n_opened, 1);
+}
+
+/* Both are in the middle of opening it before one of them is done. */
+static pthread_barrier_t both;
+
+static int open_together(void *arg)
+{
+	int fd = open_file(arg);
+
+	pthread_barrier_wait(&both);
+	return fd;
+}
+
+static void *take_one(void *arg)
+{
+	struct bfs_fd *f = arg;
+	int fd = bfs_fd_take(f), right = is_right(fd, 4);
+
+	bfs_fd_give(f);
+	return (void *)(uintptr_t)right;
+}
+
+static void test_two_who_open_it_again_at_once_share_one(void **state)
+{
+	struct bfs_fd_how how = { open_together, NULL, &files[4] };
+	struct bfs_fd *f = bfs_fd_new(open(files[4].path,
+					   O_RDONLY | O_CLOEXEC));
+	pthread_t threads[2];
+	void *right;
+
+	(void)state;
+	assert_non_null(f);
+	bfs_fd_set_how(f, &how);
+	while (bfs_fd_spare())
+		;
+	assert_int_equal(pthread_barrier_init(&both, NULL, 2), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take_one,
+						f), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pthread_join(threads[i], &right), 0);
+		assert_non_null(right);
+	}
+	pthread_barrier_destroy(&both);
+	assert_int_equal(files[4].n_opened, 2);
+	assert_int_equal(bfs_fd_count(), 1);
+	bfs_fd_unref(f);
+}
+
+/* What a file that is not to be opened again gives instead of bytes. */
+static void test_a_source_whose_file_is_gone_says_so(void **state)
+{
+	static const struct { int error; enum bfs_err err; } rows[] = {
+		{ ESTALE, BFS_ERR_CHANGED }, { ENOENT, BFS_ERR_CHANGED },
+		{ ELOOP, BFS_ERR_CHANGED }, { EACCES, BFS_ERR_IO },
+		{ ENOMEM, BFS_ERR_NOMEM }, { EMFILE, BFS_ERR_NO_FILES },
+	};
+	struct file *file = &files[6];
+	struct bfs_fd_how how = { open_file, NULL, file };
+	struct bfs_source *source, *memory;
+	struct bfs_diag diag;
+	int number;
+
+	(void)state;
+	assert_int_equal(bfs_source_file(open(file->path, O_RDONLY |
+					      O_CLOEXEC), &source, &diag),
+			 BFS_OK);
+	assert_true(bfs_source_set_how(source, &how));
+	assert_true(bfs_source_drop_behind(source));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		while (bfs_fd_spare())
+			;
+		file->refuse = rows[i].error;
+		number = 77;
+		assert_int_equal(bfs_source_read(source, 0, &number,
+						 sizeof(number), &diag),
+				 rows[i].err);
+		assert_int_equal(number, 77);
+		assert_int_equal(bfs_source_check(source, &diag), rows[i].err);
+		assert_non_null(strstr(diag.text,
+				       strerrordesc_np(rows[i].error)));
+		bfs_source_will_need(source, 0, 4);
+		bfs_source_rest(source);
+		assert_int_equal(file->n_opened, i);
+		file->refuse = 0;
+		assert_int_equal(bfs_source_read(source, 0, &number,
+						 sizeof(number), &diag),
+				 BFS_OK);
+		assert_int_equal(number, 6);
+	}
+	/* Resting opens nothing. */
+	while (bfs_fd_spare())
+		;
+	bfs_source_rest(source);
+	assert_int_equal(file->n_opened, sizeof(rows) / sizeof(*rows));
+	bfs_source_unref(source);
+	assert_int_equal(bfs_source_memory(&number, 4, false, &memory, &diag),
+			 BFS_OK);
+	assert_false(bfs_source_set_how(memory, &how));
+	assert_true(bfs_source_drop_behind(memory));
+	assert_false(bfs_source_is_nameless(memory));
+	bfs_source_unref(memory);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -265,6 +385,9 @@ int main(void)
 		TEST(test_only_a_full_ring_costs_another_its_descriptor),
 		TEST(test_many_threads_get_the_right_file),
 		TEST(test_a_file_below_a_directory_is_held_against_what_it_was),
+		TEST(test_a_closed_one_is_not_opened_for_what_can_wait),
+		TEST(test_two_who_open_it_again_at_once_share_one),
+		TEST(test_a_source_whose_file_is_gone_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

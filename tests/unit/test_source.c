@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "source/source.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -361,6 +362,143 @@ static void no_memory_leaves_nothing_behind(void **state)
 	unlinkat(dirfd, "f", 0);
 }
 
+/* ---- guards ----------------------------------------------------------- */
+
+struct asked {
+	unsigned n;
+	bool may;
+};
+
+static bool ask(void *arg, int fd)
+{
+	struct asked *asked = arg;
+
+	assert_true(fd >= 0);
+	asked->n++;
+	return asked->may;
+}
+
+/* Changes its rights until its change time is another one. */
+static void change_rights(const char *name)
+{
+	struct stat before, st;
+
+	assert_int_equal(fstatat(dirfd, name, &before, 0), 0);
+	do {
+		assert_int_equal(fchmodat(dirfd, name, 0400, 0), 0);
+		assert_int_equal(fchmodat(dirfd, name, 0600, 0), 0);
+		assert_int_equal(fstatat(dirfd, name, &st, 0), 0);
+	} while (before.st_ctim.tv_sec == st.st_ctim.tv_sec &&
+		 before.st_ctim.tv_nsec == st.st_ctim.tv_nsec);
+}
+
+static void guard_is_asked_again_when_the_change_time_differs(void **state)
+{
+	struct asked asked = { .may = true };
+	const struct bfs_guard guard = { .may = ask, .arg = &asked };
+	struct bfs_source *s = NULL, *none = NULL;
+	struct bfs_diag diag = { 0 };
+
+	(void)state;
+	put_file("f", data, 10);
+	assert_int_equal(bfs_source_guarded(dirfd, "f", &guard, &s, &diag),
+			 BFS_OK);
+	assert_int_equal(asked.n, 1);
+	assert_int_equal(bfs_source_check(s, &diag), BFS_OK);
+	assert_int_equal(asked.n, 1);
+	change_rights("f");
+	assert_int_equal(bfs_source_check(s, &diag), BFS_OK);
+	assert_int_equal(bfs_source_check(s, &diag), BFS_OK);
+	assert_int_equal(asked.n, 2);
+	change_rights("f");
+	asked.may = false;
+	/* A no is not kept: it is asked each time. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(bfs_source_check(s, &diag), BFS_ERR_CHANGED);
+		assert_non_null(strstr(diag.text, "fewer users may read"));
+	}
+	assert_int_equal(asked.n, 4);
+	assert_int_equal(bfs_source_guarded(dirfd, "f", &guard, &none, &diag),
+			 BFS_ERR_CHANGED);
+	assert_null(none);
+	asked.may = true;
+	assert_int_equal(bfs_source_check(s, &diag), BFS_OK);
+	bfs_source_unref(s);
+	unlinkat(dirfd, "f", 0);
+}
+
+static bool is_g(int fd, const char *name)
+{
+	assert_int_equal(fd, dirfd);
+	return !strcmp(name, "g");
+}
+
+static void names_to_avoid_are_not_opened(void **state)
+{
+	struct bfs_source *s = NULL;
+	struct bfs_diag diag = { 0 };
+
+	(void)state;
+	put_file("f", data, 10);
+	put_file("g", data, 10);
+	bfs_source_set_avoid(is_g);
+	assert_int_equal(bfs_source_member(dirfd, "g", &s, &diag),
+			 BFS_ERR_CORRUPT);
+	assert_non_null(strstr(diag.text, "g lies on a mount"));
+	assert_null(s);
+	bfs_source_unref(open_member("f"));
+	bfs_source_set_avoid(NULL);
+	bfs_source_unref(open_member("g"));
+	unlinkat(dirfd, "f", 0);
+	unlinkat(dirfd, "g", 0);
+}
+
+static void errors_of_the_system_are_of_the_moment_or_not(void **state)
+{
+	static const struct { int error; enum bfs_err err; } rows[] = {
+		{ EMFILE, BFS_ERR_NO_FILES }, { ENFILE, BFS_ERR_NO_FILES },
+		{ ENOMEM, BFS_ERR_NOMEM }, { ESTALE, BFS_ERR_CHANGED },
+		{ ENOENT, BFS_ERR_CORRUPT }, { ENOTDIR, BFS_ERR_CORRUPT },
+		{ ELOOP, BFS_ERR_CORRUPT }, { ENXIO, BFS_ERR_CORRUPT },
+		{ EIO, BFS_ERR_IO }, { EACCES, BFS_ERR_IO },
+		{ ETIMEDOUT, BFS_ERR_IO },
+	};
+	struct bfs_diag diag;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(bfs_source_errno(rows[i].error, "deed", 7,
+						  &diag), rows[i].err);
+		assert_int_equal(diag.off, 7);
+		assert_non_null(strstr(diag.text, "deed: "));
+	}
+}
+
+static void giving_pages_back_needs_memory_or_the_file_is_not_opened(
+	void **state)
+{
+	const struct bfs_guard guard = { .drop_behind = true };
+	struct bfs_source *s = NULL;
+	enum bfs_err err = BFS_ERR_NOMEM;
+	unsigned n;
+
+	(void)state;
+	put_file("f", data, 1000);
+	for (n = 1; err != BFS_OK && n < 20; n++) {
+		bfs_mem_fail_at(n);
+		err = bfs_source_guarded(dirfd, "f", &guard, &s, NULL);
+		bfs_mem_fail_at(0);
+		assert_true(err == BFS_OK || (err == BFS_ERR_NOMEM && !s));
+	}
+	/* The file, its descriptor, what is noted of its pages. */
+	assert_true(n > 3 && err == BFS_OK);
+	check_bounds(s, 0, 1000);
+	bfs_source_rest(s);
+	check_bounds(s, 0, 1000);
+	bfs_source_unref(s);
+	unlinkat(dirfd, "f", 0);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -377,6 +515,10 @@ int main(void)
 		T(member_names_are_no_paths),
 		T(descriptor_of_no_regular_file_stays_the_callers),
 		T(no_memory_leaves_nothing_behind),
+		T(guard_is_asked_again_when_the_change_time_differs),
+		T(names_to_avoid_are_not_opened),
+		T(errors_of_the_system_are_of_the_moment_or_not),
+		T(giving_pages_back_needs_memory_or_the_file_is_not_opened),
 	};
 
 	return cmocka_run_group_tests_name("source", tests, setup, teardown);
