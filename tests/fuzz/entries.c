@@ -7,6 +7,7 @@
  * range of it, must give the same.
  */
 #include "entries.h"
+#include "shown.h"
 
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -21,6 +22,7 @@
 #define PART ((size_t)8192)
 #define MOST_ENTRIES 300
 #define MOST_BYTES ((size_t)1 << 20)
+#define MOST_SHOWN ((size_t)1 << 20)
 #define MOST_DEPTH 24
 
 /* What is left to do for one input. */
@@ -28,6 +30,7 @@ struct budget {
 	struct bfs_nesting *tree;
 	unsigned entries;
 	size_t bytes;
+	size_t shown;		/* bytes of pages and pictures */
 };
 
 struct bfs_engine *entries_engine(void)
@@ -107,7 +110,9 @@ static void read_part(struct budget *b, struct bfs_file *file,
 		need(again == want && !memcmp(one + n / 3, two, want));
 }
 
-static void read_entry(struct budget *b, const struct bfs_place *place)
+/* Pages and pictures are a container's own, and not names of a store. */
+static void read_entry(struct budget *b, const struct bfs_place *place,
+		       const char *name)
 {
 	struct bfs_diag diag = { 0 };
 	struct bfs_file *file;
@@ -127,6 +132,9 @@ static void read_entry(struct budget *b, const struct bfs_place *place)
 		read_part(b, file, &place->node, attr.len - part, part);
 		need(bfs_file_read(file, &place->node, attr.len, &byte, 1, &n,
 				   NULL) != BFS_OK || n == 0);
+		if (place->node.view != BFS_ROW_members)
+			b->shown -= shown_check(file, &place->node, name,
+						b->shown);
 	} else {
 		need(diag.text[0]);
 	}
@@ -167,7 +175,7 @@ static void walk(struct budget *b, const struct bfs_place *dir, unsigned depth)
 		if (is_dir(b, &place))
 			walk(b, &place, depth + 1);
 		else
-			read_entry(b, &place);
+			read_entry(b, &place, name);
 	}
 }
 
@@ -191,7 +199,8 @@ static void examine(struct bfs_container *container)
 void entries_walk(struct bfs_array *array)
 {
 	struct bfs_place root = { 0, { .view = BFS_VIEW_ROOT } };
-	struct budget b = { .entries = MOST_ENTRIES, .bytes = MOST_BYTES };
+	struct budget b = { .entries = MOST_ENTRIES, .bytes = MOST_BYTES,
+			    .shown = MOST_SHOWN };
 	struct bfs_file *file;
 	uint32_t views = (UINT32_C(1) << bfs_n_views) - 1;
 
