@@ -30,7 +30,7 @@ static struct {
 	size_t len;
 	bool is_near;
 	size_t n_calls, n;
-	size_t n_first;			/* of the first call since `forget` */
+	size_t n_first;		/* of the first call since `forget` */
 	struct bfs_range ranges[1024];
 } far_end;
 

@@ -518,9 +518,10 @@ static enum bfs_err find_rows(struct making *making,
 				    &making->n_valid, diag));
 	most = bfs_min(most, MOST_PARTS / (count(schema, NULL) + 1));
 	most = bfs_min(most, MOST_ENDS / (count(schema, "utf8") + 1));
+	most = bfs_max(most, 1);
 	return bfs_arrow_find_living(making->table, &reader, making->valid,
-				     making->n_valid, (size_t)most + 1,
-				     ret_all, diag);
+				     making->n_valid, (size_t)most, ret_all,
+				     diag);
 }
 
 /* An offset of a column of texts. */
