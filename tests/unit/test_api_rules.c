@@ -341,6 +341,65 @@ static void a_cancelled_context_holds_for_every_call(void **state)
 	bloscfs_call_free(call);
 }
 
+/* ---- descriptors ----------------------------------------------------- */
+
+struct reopened {
+	const char *path;
+	unsigned n_opened, n_released;
+};
+
+static int open_again(void *arg)
+{
+	struct reopened *r = arg;
+	int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+
+	r->n_opened++;
+	return fd < 0 ? -errno : fd;
+}
+
+static void release_path(void *arg)
+{
+	((struct reopened *)arg)->n_released++;
+}
+
+/* What was let go leads to the same file when it is taken again. */
+static void descriptors_are_let_go_for_others_and_come_back(void **state)
+{
+	struct reopened both[] = { { "/dev/null", 0, 0 },
+				   { "/dev/zero", 0, 0 } };
+	struct bloscfs_fd *held[2];
+	char byte = 1;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const struct bloscfs_reopen how = { open_again, release_path,
+						    &both[i] };
+
+		held[i] = bloscfs_fd_new(open(both[i].path,
+					      O_RDONLY | O_CLOEXEC), &how);
+		assert_non_null(held[i]);
+	}
+	assert_false(bloscfs_fd_may_retry(EACCES));
+	assert_true(bloscfs_fd_may_retry(EMFILE));
+	assert_true(bloscfs_fd_may_retry(ENFILE));
+	assert_false(bloscfs_fd_may_retry(EMFILE));
+	bloscfs_fd_set_limit(1);
+	for (int i = 0; i < 6; i++) {
+		int fd = bloscfs_fd_take(held[i % 2]);
+
+		assert_true(fd >= 0);
+		assert_int_equal(read(fd, &byte, 1), i % 2);
+		bloscfs_fd_give(held[i % 2]);
+		assert_int_equal(both[i % 2].n_opened, i / 2 + 1);
+	}
+	assert_int_equal(byte, 0);
+	bloscfs_fd_set_limit(SIZE_MAX);
+	for (int i = 0; i < 2; i++) {
+		bloscfs_fd_free(held[i]);
+		assert_int_equal(both[i].n_released, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +410,8 @@ int main(void)
 		cmocka_unit_test(other_calls_do_nothing_with_null),
 		cmocka_unit_test(what_is_reserved_is_zero),
 		cmocka_unit_test(a_cancelled_context_holds_for_every_call),
+		cmocka_unit_test(
+			descriptors_are_let_go_for_others_and_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
