@@ -140,8 +140,8 @@ enum bfs_err bfs_b2parts_examine(struct bfs_container *f,
 	uint8_t head[MIN_HEADER], tail[TAIL_LEN];
 	uint64_t frame_len, len;
 
-	/* What does not hold has been told, or is newer than this code; the rest
-	 * cannot be compared. */
+	/* What does not hold has been told, or is newer than this code; the
+	 * rest cannot be compared. */
 	if (f->status != BFS_GOOD ||
 	    bfs_source_len(f->source) < MIN_HEADER + TAIL_LEN)
 		return BFS_OK;

@@ -5,7 +5,6 @@
 #include "container/chunkfiles.h"
 
 #include "base/bytes.h"
-#include "container/streams.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@ static enum bfs_err examine_file(struct bfs_container *f, uint64_t n,
 	uint64_t end;
 
 	BFS_TRY(bfs_container_peek_in(source, span, &h, diag));
-	BFS_TRY(bfs_streams_examine(f, n, source, span, x, diag));
+	BFS_TRY(bfs_examine_streams(f, n, source, span, x, diag));
 	end = span->off + h.cbytes + f->chunk_tail;
 	if (end < bfs_source_len(source))
 		bfs_examine_tell(x, true, end, (int64_t)n, "%" PRIu64 " bytes "

@@ -212,9 +212,28 @@ static void tell_places(struct bfs_container *f, const struct place *places,
 				 gaps.len, gaps.n);
 }
 
+enum bfs_err bfs_examine_streams(struct bfs_container *f, uint64_t n,
+				 struct bfs_source *source,
+				 const struct bfs_span *span,
+				 const struct bfs_examiner *x,
+				 struct bfs_diag *diag)
+{
+	struct bfs_streams streams;
+
+	BFS_TRY(bfs_streams_look(source, span, &f->env, &streams, diag));
+	if (streams.shared)
+		bfs_examine_tell(x, false, streams.at, (int64_t)n,
+				 "two of its blocks begin here");
+	else if (streams.unnamed)
+		bfs_examine_tell(x, true, streams.at, (int64_t)n, "%" PRIu64
+				 " bytes in it that no stream takes, the "
+				 "first is here", streams.unnamed);
+	return BFS_OK;
+}
+
 /* Of chunks that lie at one place the first is looked at. On a server each of
  * these little reads may be a request. */
-static enum bfs_err examine_streams(struct bfs_container *f,
+static enum bfs_err examine_insides(struct bfs_container *f,
 				    struct bfs_source *sweep,
 				    const struct place *places, size_t n,
 				    const struct bfs_examiner *x,
@@ -232,7 +251,7 @@ static enum bfs_err examine_streams(struct bfs_container *f,
 			continue;
 		err = bfs_container_span(f, places[i].n, &span, diag);
 		if (err == BFS_OK)
-			err = bfs_streams_examine(f, places[i].n, sweep, &span,
+			err = bfs_examine_streams(f, places[i].n, sweep, &span,
 						  x, diag);
 		if (bfs_err_passes(err))
 			return err;
@@ -266,7 +285,7 @@ static enum bfs_err examine_chunks(struct bfs_container *f,
 	err = collect(f, sweep, x, places, &n, &all, diag);
 	if (err == BFS_OK) {
 		tell_places(f, places, n, all, x);
-		err = examine_streams(f, sweep, places, n, x, diag);
+		err = examine_insides(f, sweep, places, n, x, diag);
 	}
 	bfs_source_unref(sweep);
 	return err;

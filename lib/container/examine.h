@@ -33,6 +33,15 @@ void bfs_examine_tell(const struct bfs_examiner *examiner, bool is_note,
 		      uint64_t off, int64_t chunk, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/* Tells what is odd about how the streams of stored chunk n lie in it, which is
+ * at span of source: blocks that begin at one place are damage, bytes that no
+ * stream takes a note. */
+enum bfs_err bfs_examine_streams(struct bfs_container *container, uint64_t n,
+				 struct bfs_source *source,
+				 const struct bfs_span *span,
+				 const struct bfs_examiner *examiner,
+				 struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* A part of a container that has a name. */
 struct bfs_region {
 	uint64_t off, len;

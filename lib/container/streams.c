@@ -108,44 +108,41 @@ static enum bfs_err find_shared(const struct bfs_chunk *c, bool *ret_shared,
 	return BFS_OK;
 }
 
-static enum bfs_err look_at(const struct bfs_chunk *c, uint64_t n,
+static enum bfs_err look_at(const struct bfs_chunk *c,
 			    struct bfs_source *source, uint64_t off,
-			    const struct bfs_examiner *x,
-			    struct bfs_diag *diag)
+			    struct bfs_streams *streams, struct bfs_diag *diag)
 {
 	struct unnamed u = { 0 };
 	uint32_t at = 0;
-	bool shared;
 
-	BFS_TRY(find_shared(c, &shared, &at, diag));
-	if (shared) {
-		bfs_examine_tell(x, false, off + at, (int64_t)n,
-				 "two of its blocks begin here");
-		return BFS_OK;
-	}
-	BFS_TRY(look_at_blocks(c, source, off, &u, diag));
-	if (u.len)
-		bfs_examine_tell(x, true, off + u.at, (int64_t)n, "%" PRIu64
-				 " bytes in it that no stream takes, the "
-				 "first is here", u.len);
+	BFS_TRY(find_shared(c, &streams->shared, &at, diag));
+	if (!streams->shared)
+		BFS_TRY(look_at_blocks(c, source, off, &u, diag));
+	streams->unnamed = u.len;
+	streams->at = off + at + u.at;
 	return BFS_OK;
 }
 
-enum bfs_err bfs_streams_examine(struct bfs_container *f, uint64_t n,
-				 struct bfs_source *source,
-				 const struct bfs_span *span,
-				 const struct bfs_examiner *x,
-				 struct bfs_diag *diag)
+enum bfs_err bfs_streams_look(struct bfs_source *source,
+			      const struct bfs_span *span,
+			      const struct bfs_codec_env *env,
+			      struct bfs_streams *ret_streams,
+			      struct bfs_diag *diag)
 {
+	struct bfs_streams streams = { 0 };
 	struct bfs_chunk *chunk;
 	enum bfs_err err;
 
-	err = bfs_chunk_open(source, span->off, span->avail, span->nbytes,
-			     &f->env, &chunk, diag);
+	*ret_streams = streams;
+	err = bfs_chunk_open(source, span->off, span->avail, span->nbytes, env,
+			     &chunk, diag);
 	if (err != BFS_OK)
 		return bfs_err_passes(err) ? err : BFS_OK;
 	if (chunk->head.kind == BFS_CHUNK_BLOCKS)
-		err = look_at(chunk, n, source, span->off, x, diag);
+		err = look_at(chunk, source, span->off, &streams, diag);
 	bfs_chunk_unref(chunk);
-	return err == BFS_OK || bfs_err_passes(err) ? err : BFS_OK;
+	if (err != BFS_OK)
+		return bfs_err_passes(err) ? err : BFS_OK;
+	*ret_streams = streams;
+	return BFS_OK;
 }

@@ -6,16 +6,28 @@
 #ifndef BFS_CONTAINER_STREAMS_H
 #define BFS_CONTAINER_STREAMS_H
 
-#include "container/container.h"
-#include "container/examine.h"
+#include "chunk/plan.h"
+#include "container/parts.h"
+#include "base/err.h"
+#include "source/source.h"
 
-/* Of stored chunk n at span of source (a sweep): blocks that begin at one place
- * are damage, bytes of the chunk that belong to no stream a note. A chunk that
- * does not hold is left to who decodes it. */
-enum bfs_err bfs_streams_examine(struct bfs_container *container, uint64_t n,
-				 struct bfs_source *source,
-				 const struct bfs_span *span,
-				 const struct bfs_examiner *examiner,
-				 struct bfs_diag *diag) BFS_MUST_CHECK;
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is odd about them. */
+struct bfs_streams {
+	bool shared;		/* two blocks begin at `at` */
+	uint64_t unnamed;	/* bytes that no stream takes; the first of
+				 * them is at `at` */
+	uint64_t at;		/* in the source */
+};
+
+/* Of the chunk at span of source. Nothing is odd about one that does not hold,
+ * which is left to who decodes it. */
+enum bfs_err bfs_streams_look(struct bfs_source *source,
+			      const struct bfs_span *span,
+			      const struct bfs_codec_env *env,
+			      struct bfs_streams *ret_streams,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif

@@ -453,9 +453,9 @@ static void tell_doubles(struct listing *l, const struct bfs_examiner *x)
 	}
 }
 
-/* The crc32 and both lengths of a member, of 32 or 64 bits each, with or without
- * a signature before them; the length of that, or 0 where it is something
- * else. */
+/* The crc32 and both lengths of a member, of 32 or 64 bits each, with or
+ * without a signature before them; the length of that, or 0 where it is
+ * something else. */
 static size_t match_descriptor(const uint8_t *p, size_t len,
 			       const struct entry *e)
 {
