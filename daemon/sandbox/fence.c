@@ -162,17 +162,17 @@ static uint64_t mount_of(const char *path)
 	       (st.stx_mask & STATX_MNT_ID) ? st.stx_mnt_id : 0;
 }
 
-/* Whether a new list of servers of names may come in the place of the old one,
- * in /etc itself. Not where it is a link to where services keep it, nor where
- * it is a mount, as in containers. */
-static bool may_be_replaced(void)
+bool fence_may_be_replaced(const char *file, const char *folder)
 {
+	size_t len = strlen(folder);
 	char real[PATH_MAX];
 
-	if (!realpath(RESOLVER, real))
+	if (!realpath(file, real))
 		return true;
-	return strncmp(real, "/etc/", 5) == 0 &&
-	       mount_of(real) == mount_of("/etc");
+	while (len > 0 && folder[len - 1] == '/')
+		len--;
+	return strncmp(real, folder, len) == 0 && real[len] == '/' &&
+	       mount_of(real) == mount_of(folder);
 }
 
 /* To find no server any more is worse than that all of /etc may be read, but
@@ -184,7 +184,8 @@ static int allow_network(int rules, const struct ruleset *all,
 
 	if (!status)
 		status = allow_paths(rules, all, files_of_network, READ_FILE);
-	if (!status && mode != SANDBOX_REQUIRE && may_be_replaced())
+	if (!status && mode != SANDBOX_REQUIRE &&
+	    fence_may_be_replaced(RESOLVER, "/etc"))
 		status = allow_path(rules, all, "/etc", TO_READ);
 	return status;
 }

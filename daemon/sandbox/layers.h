@@ -12,6 +12,11 @@
 /* The version of Landlock that the kernel has; 0: none. */
 int fence_version(void);
 int fence_close(const struct sandbox_terms *terms);
+/* Whether another file may come in the place of this one, in the folder itself.
+ * Not where it is a link to elsewhere, as to where services keep a list of
+ * servers of names, nor where it is a mount, as in containers. The folder's
+ * path has no links. */
+bool fence_may_be_replaced(const char *file, const char *folder);
 
 /* The library that makes the filter; NULL: not in this build. */
 const char *calls_library(void);

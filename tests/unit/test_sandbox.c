@@ -3,7 +3,7 @@
  * Tests of sandbox/: a child enters it and tries one thing, which succeeds,
  * fails with an errno, or is its end, told by its keeper's end of a line.
  */
-#include "sandbox/layers.h"
+#include "sandbox_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,206 +32,8 @@
 
 #include <cmocka.h>
 
-#define NOBODY 65534
-#define WORKED 200	/* exit statuses below it are an errno */
-#define CANNOT_ENTER 201
-
-/* What is tried: 0, or an errno. */
-typedef int attempt(void);
-
-/* A folder with a file in it, another file, and a folder to be written. */
-static char work[64], inside[80], outside[80], cache[80], private[80];
-
-struct result {
-	int status;		/* of the child: exit status, or -signal */
-	int call;		/* that was forbidden; -1: none */
-};
-
-static int make_file(const char *path, mode_t mode)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	bool good = fd >= 0 && write(fd, "text", 4) == 4 &&
-		    fchmod(fd, mode) == 0;
-
-	return fd < 0 || close(fd) || !good;
-}
-
-static int make_work(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(work, sizeof(work), "%.30s/bfs-test-XXXXXX",
-		 tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-	if (!mkdtemp(work) || chmod(work, 0755))
-		return 1;
-	snprintf(inside, sizeof(inside), "%s/source", work);
-	snprintf(cache, sizeof(cache), "%s/cache", work);
-	if (mkdir(inside, 0755) || mkdir(cache, 0777) || chmod(cache, 0777))
-		return 1;
-	snprintf(private, sizeof(private), "%s/source/private", work);
-	snprintf(inside, sizeof(inside), "%s/source/file", work);
-	snprintf(outside, sizeof(outside), "%s/file", work);
-	return make_file(inside, 0644) || make_file(outside, 0666) ||
-	       make_file(private, 0);
-}
-
-static int remove_work(void **state)
-{
-	char command[100];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -r '%s'", work);
-	return system(command);
-}
-
-static struct sandbox_terms plain_terms(void)
-{
-	char path[80];
-
-	snprintf(path, sizeof(path), "%s/source", work);
-	return (struct sandbox_terms){
-		.mode = SANDBOX_REQUIRE,
-		.source_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-		.tell_fd = -1, .tell_word = 'b',
-	};
-}
-
-_Noreturn static void be_child(struct sandbox_terms *terms, bool ordinary,
-			       attempt *try)
-{
-	char error[512];
-	int failed;
-
-	if (ordinary && geteuid() == 0 &&
-	    (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
-		_exit(CANNOT_ENTER);
-	if (sandbox_enter(terms, error, sizeof(error))) {
-		fprintf(stderr, "%s\n", error);
-		_exit(CANNOT_ENTER);
-	}
-	failed = try();
-	_exit(failed ? failed : WORKED);
-}
-
-static struct result run_with(struct sandbox_terms terms, bool ordinary,
-			      attempt *try)
-{
-	struct result result = { .call = -1 };
-	char text[32] = "";
-	int ends[2], status;
-	ssize_t got;
-	pid_t pid;
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
-				    ends), 0);
-	terms.tell_fd = ends[1];
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		be_child(&terms, ordinary, try);
-	close(ends[1]);
-	got = recv(ends[0], text, sizeof(text) - 1, 0);
-	close(ends[0]);
-	if (got > 1 && text[0] == 'b')
-		result.call = atoi(text + 1);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	result.status = WIFEXITED(status) ? WEXITSTATUS(status) :
-					    -WTERMSIG(status);
-	if (terms.source_fd >= 0)
-		close(terms.source_fd);
-	return result;
-}
-
-static void works(struct sandbox_terms terms, attempt *try)
-{
-	for (int ordinary = 0; ordinary < 2; ordinary++) {
-		if (terms.source_fd >= 0)
-			terms.source_fd = plain_terms().source_fd;
-		assert_int_equal(run_with(terms, ordinary, try).status,
-				 WORKED);
-	}
-}
-
-static void fails(struct sandbox_terms terms, attempt *try, int error)
-{
-	for (int ordinary = 0; ordinary < 2; ordinary++) {
-		if (terms.source_fd >= 0)
-			terms.source_fd = plain_terms().source_fd;
-		assert_int_equal(run_with(terms, ordinary, try).status,
-				 error);
-	}
-}
-
-/* It is the end, and the call is named. */
-static void ends(struct sandbox_terms terms, attempt *try, const char *name)
-{
-	struct result result;
-	char *found;
-
-	for (int ordinary = 0; ordinary < 2; ordinary++) {
-		if (terms.source_fd >= 0)
-			terms.source_fd = plain_terms().source_fd;
-		result = run_with(terms, ordinary, try);
-		assert_int_equal(result.status, SANDBOX_BREACH);
-		found = sandbox_call_name(result.call);
-		assert_non_null(found);
-		assert_string_equal(found, name);
-		free(found);
-	}
-}
-
 /* ---- What is tried --------------------------------------------------- */
 
-static int open_with(const char *path, int flags)
-{
-	int fd = open(path, flags | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-static int read_inside(void) { return open_with(inside, O_RDONLY); }
-static int write_inside(void) { return open_with(inside, O_RDWR); }
-static int cut_inside(void) { return open_with(inside, O_RDONLY | O_TRUNC); }
-static int read_outside(void) { return open_with(outside, O_RDONLY); }
-static int write_outside(void) { return open_with(outside, O_WRONLY); }
-static int read_users(void) { return open_with("/etc/passwd", O_RDONLY); }
-static int read_groups(void) { return open_with("/etc/group", O_RDONLY); }
-static int read_resolver(void)
-{
-	return access("/etc/resolv.conf", F_OK) ? 0 :
-	       open_with("/etc/resolv.conf", O_RDONLY);
-}
-static int read_private(void) { return open_with(private, O_RDONLY); }
-static int list_root(void) { return open_with("/", O_RDONLY | O_DIRECTORY); }
-static int read_mounts(void)
-{
-	return open_with("/proc/self/mountinfo", O_RDONLY);
-}
-
-static int read_parents_words(void)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
-	return open_with(path, O_RDONLY);
-}
-
-static int create_inside(void)
-{
-	char path[100];
-
-	snprintf(path, sizeof(path), "%s.new", inside);
-	return open_with(path, O_WRONLY | O_CREAT);
-}
-
-static int result_of(long got) { return got < 0 ? errno : 0; }
-
-static int make_socket(void) { return result_of(socket(AF_INET, 1, 0)); }
 static int make_local_socket(void)
 {
 	return result_of(socket(AF_UNIX, SOCK_STREAM, 0));
@@ -246,13 +48,6 @@ static int listen_there(void)
 					       sizeof(any)));
 }
 
-static int execute(void)
-{
-	char *argv[] = { "true", NULL };
-
-	return result_of(execv("/bin/true", argv));
-}
-
 /* The call itself: fork() may block signals around it, and what is forbidden
  * while SIGSYS is blocked is the end without a name. */
 static int make_process(void)
@@ -261,7 +56,6 @@ static int make_process(void)
 }
 
 static int trace(void) { return result_of(ptrace(PTRACE_TRACEME, 0, 0, 0)); }
-static int unlink_inside(void) { return result_of(unlink(inside)); }
 static int signal_parent(void) { return result_of(kill(getppid(), 0)); }
 static int become_root(void) { return result_of(setuid(0)); }
 static int allow_dumps(void)
@@ -487,44 +281,6 @@ static int make_socket_elsewhere(void)
 	return pthread_join(thread, NULL);
 }
 
-static int use_cache(void)
-{
-	char path[100], other[110];
-	int fd, failed = 0;
-
-	snprintf(path, sizeof(path), "%s/%d", cache, (int)getpid());
-	snprintf(other, sizeof(other), "%s.new", path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return errno;
-	if (pwrite(fd, "text", 4, 0) != 4 || ftruncate(fd, 2) ||
-	    rename(path, other) || unlink(other))
-		failed = errno;
-	close(fd);
-	return failed;
-}
-
-static int change_mode(void)
-{
-	int fd = open(inside, O_RDONLY | O_CLOEXEC);
-
-	return fd < 0 ? errno : result_of(fchmod(fd, 0777));
-}
-
-/* As what is in use is marked. */
-static int touch_cache(void)
-{
-	char path[100];
-	int fd, failed;
-
-	snprintf(path, sizeof(path), "%s/%d", cache, (int)getpid());
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	failed = fd < 0 ? errno : result_of(futimens(fd, NULL));
-	if (fd >= 0)
-		close(fd);
-	return failed ? failed : result_of(unlink(path));
-}
-
 static int make_pair(int type)
 {
 	int pair[2];
@@ -589,36 +345,6 @@ static int say_none(void)
 }
 
 /* ---- Tests ----------------------------------------------------------- */
-
-static void source_is_read_and_nothing_is_written(void **state)
-{
-	struct sandbox_terms terms = plain_terms();
-
-	(void)state;
-	works(terms, read_inside);
-	works(terms, read_mounts);
-	fails(terms, write_inside, EACCES);
-	fails(terms, cut_inside, EACCES);
-	fails(terms, create_inside, EACCES);
-	fails(terms, read_outside, EACCES);
-	fails(terms, write_outside, EACCES);
-	fails(terms, read_users, EACCES);
-	fails(terms, list_root, EACCES);
-	fails(terms, read_parents_words, EACCES);
-	ends(terms, unlink_inside, "unlink");
-	close(terms.source_fd);
-}
-
-static void root_reads_what_others_own_and_users_do_not(void **state)
-{
-	(void)state;
-	if (geteuid() != 0)
-		skip();
-	assert_int_equal(run_with(plain_terms(), false, read_private).status,
-			 WORKED);
-	assert_int_equal(run_with(plain_terms(), true, read_private).status,
-			 EACCES);
-}
 
 static void calls_that_serving_does_not_need_are_the_end(void **state)
 {
@@ -708,9 +434,6 @@ static void servers_are_asked_and_never_served(void **state)
 	terms.source_fd = -1;
 	terms.network = true;
 	works(terms, make_socket);
-	works(terms, read_users);
-	works(terms, read_resolver);
-	fails(terms, read_groups, EACCES);
 	fails(terms, make_local_socket, EAFNOSUPPORT);
 	fails(terms, make_turning_pair, EPROTONOSUPPORT);
 	works(terms, make_stream_pair);
@@ -718,23 +441,6 @@ static void servers_are_asked_and_never_served(void **state)
 		fails(terms, listen_there, EACCES);
 	fails(terms, read_inside, EACCES);
 	ends(terms, execute, "execve");
-}
-
-static void a_folder_for_writing_is_the_only_one(void **state)
-{
-	struct sandbox_terms terms = plain_terms();
-
-	(void)state;
-	terms.write_dir = cache;
-	works(terms, use_cache);
-	works(terms, read_inside);
-	fails(terms, write_inside, EACCES);
-	fails(terms, unlink_inside, EACCES);
-	fails(terms, write_outside, EACCES);
-	ends(terms, make_socket, "socket");
-	ends(terms, change_mode, "fchmod");
-	works(terms, touch_cache);
-	close(terms.source_fd);
 }
 
 static void off_it_changes_nothing(void **state)
@@ -763,29 +469,14 @@ static void words_are_parsed(void **state)
 	assert_int_equal(mode, SANDBOX_ON);
 }
 
-/* Sanitizers and valgrind make calls of their own; a kernel may lack it. */
-static bool can_be_tested(void)
-{
-	const char *preload = getenv("LD_PRELOAD");
-
-#ifdef BFS_SANITIZED
-	return false;
-#endif
-	return calls_library() && fence_version() > 0 &&
-	       !(preload && strstr(preload, "vgpreload"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(source_is_read_and_nothing_is_written),
-		cmocka_unit_test(root_reads_what_others_own_and_users_do_not),
 		cmocka_unit_test(calls_that_serving_does_not_need_are_the_end),
 		cmocka_unit_test(other_processes_are_out_of_reach),
 		cmocka_unit_test(doors_of_the_kernel_are_shut),
 		cmocka_unit_test(rights_are_gone),
 		cmocka_unit_test(servers_are_asked_and_never_served),
-		cmocka_unit_test(a_folder_for_writing_is_the_only_one),
 		cmocka_unit_test(off_it_changes_nothing),
 		cmocka_unit_test(words_are_parsed),
 	};
