@@ -398,8 +398,9 @@ static void put_head(FILE *out, struct page *page,
 	put_tallies(out, "Formats", "Format", &page->formats);
 	put_tallies(out, "Codecs", "Codec", &page->codecs);
 	fputs("</div>\n<h2>Containers</h2>\n"
-	      "<table id=\"all\"><thead><tr><th>Verdict<th>Path<th>Format"
-	      "<th>Kind<th>Codec, filters<th class=\"n\">Decoded"
+	      "<div class=\"table\"><table id=\"all\"><thead><tr>"
+	      "<th>Verdict<th>Path<th>Format<th>Kind"
+	      "<th>Codec, filters<th class=\"n\">Decoded"
 	      "<th class=\"n\">Stored<th class=\"n\">Ratio"
 	      "<th class=\"n\">Chunks<th>Faults</thead><tbody>\n", out);
 }
@@ -426,7 +427,7 @@ static int put_page(struct page *page, FILE *out,
 	umask(mask);
 	put_head(out, page, counts, size);
 	status = copy_rows(page, out);
-	fprintf(out, "</table>\n<script>%s</script>\n</body>\n</html>\n",
+	fprintf(out, "</table></div>\n<script>%s</script>\n</body>\n</html>\n",
 		page_script);
 	if (status)
 		return status;

@@ -34,9 +34,12 @@ const char page_style[] =
 ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
 "#all thead th{position:sticky;top:0}#all tbody tr:hover{"
 "background:var(--row)}\n"
-"#all .kind{min-width:8rem;max-width:15rem;overflow-wrap:anywhere}"
+"#all{font-size:.93em}#all th,#all td{padding:.35rem .4rem}"
+"#all .kind{max-width:15rem;overflow-wrap:anywhere}"
 ".kind br+code{font-size:.87em}\n"
-"#all .path{min-width:11rem}#all .why{min-width:11rem;max-width:34rem}\n"
+"#all .path{min-width:9rem}#all .why{min-width:9rem;max-width:34rem}\n"
+"@media(max-width:1099px){.table{overflow-x:auto}#all{min-width:62rem}"
+"body{padding:1rem}}\n"
 "th button{all:unset;cursor:pointer;font:inherit}\n"
 "th button:focus-visible{outline:2px solid currentcolor;outline-offset:2px}\n"
 "th button::after{content:'\\2195';opacity:.35;padding-left:.3em}\n"
@@ -100,4 +103,4 @@ const char page_script[] =
 " count.textContent=n===first.length?'':n+' of '+first.length;\n"
 "};\n"
 "text.oninput=pick.onchange=filter;find.append(text,pick,count);\n"
-"table.before(find);\n";
+"table.parentNode.before(find);\n";

@@ -180,6 +180,20 @@ def a_page_tells_damage_and_what_there_is_not(work):
         harness.fails_with(errno.ENOENT, os.stat, mount.path("preview.png"))
 
 
+def what_has_no_slices_says_why(work):
+    top = os.path.join(work, "none")
+    os.mkdir(top)
+    harness.write(top + "/one", arrays.pack(arrays.numbers((), "<f8")))
+    harness.write(top + "/fields", arrays.pack(np.zeros(
+        40, [("<b>", "<i4"), ("name", "S7")])))
+    with Mount(work, top, VIEWS) as mount:
+        for name, why in (("one", "it is one item"),
+                          ("fields", "its items are no plain numbers")):
+            page = hold(os.fsencode(mount.path(name)))
+            equal(page.browser, None, name)
+            assert why in page.texts["p"], page.texts["p"]
+
+
 def deflated_array(bad=()):
     """An array of 40 to 60 items in twelve chunks, of which some fail when
     they are decoded, and what it holds."""
@@ -276,6 +290,7 @@ if __name__ == "__main__":
         each_sample_has_a_page,
         a_page_decodes_no_data,
         a_page_tells_damage_and_what_there_is_not,
+        what_has_no_slices_says_why,
         damage_that_is_met_is_told_and_nothing_else,
         many_faults_are_counted,
     ])

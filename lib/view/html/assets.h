@@ -14,8 +14,8 @@ extern const char bfs_html_style[];
 extern const char *const bfs_html_script[BFS_HTML_SCRIPT_PIECES];
 
 #define BFS_HTML_STYLE_SHA256 \
-	"AtDvDcNzL7cW5/GxleNb4eM6YVCVbltoIwz/VVa+Oag="
+	"g2ysDcSDCFw3B6UTxHDcBWn4SveP44jxlpTEGMz8YJs="
 #define BFS_HTML_SCRIPT_SHA256 \
-	"bxjxvbiMNKxWC09AAU+6wC/t4c6+KGTFzYrfcJwmEUE="
+	"Jn5dYtIwNJMJax7vxeGqE9iaRPDslx8RMWNnZ6kmG90="
 
 #endif

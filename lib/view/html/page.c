@@ -19,6 +19,7 @@
 #include "view/markup.h"
 #include "view/meta/json.h"
 #include "view/meta/names.h"
+#include "view/payload.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -175,7 +176,8 @@ static void put_facts(struct bfs_markup *page,
 		put_array(page, &container->array);
 	put_bytes(page, "data", facts->data_len);
 	put_bytes(page, "file", container->cbytes);
-	if (facts->nbytes != BFS_NOT_KNOWN && container->cbytes) {
+	if (facts->nbytes != BFS_NOT_KNOWN && facts->nbytes &&
+	    container->cbytes) {
 		begin_row(page, "ratio");
 		put(page, "%.2f", (double)facts->nbytes /
 				  (double)container->cbytes);
@@ -250,14 +252,17 @@ static void put_pictures(struct bfs_markup *page, struct bfs_file *file,
 		put(page, "<h2>Preview</h2>\n<p class=\"see\"><a href=\""
 		    "preview.png\"><img src=\"preview.png\" alt=\"preview\">"
 		    "</a></p>\n");
-	if (container->array.present && !container->array.linear) {
+	if (container->array.present && !container->array.linear &&
+	    container->array.ndim) {
 		put(page, "<h2>Chunks and blocks</h2>\n");
 		bfs_html_draw(page, &container->array);
 	}
 	put(page, "</section>\n</div>\n");
-	if (has_entry(file, "map.svg"))
-		put(page, "<h2>Map of chunks</h2>\n<a href=\"map.svg\"><img "
-		    "src=\"map.svg\" alt=\"map of chunks\"></a>\n");
+	if (has_entry(file, "map.svg") && container->n_chunks)
+		put(page, "<h2>Map of chunks</h2>\n<div class=\"map\">"
+		    "<a href=\"map.svg\"><img src=\"map.svg\" "
+		    "alt=\"map of chunks\"></a>"
+		    "</div>\n");
 }
 
 /* ---- slices ---------------------------------------------------------- */
@@ -265,14 +270,24 @@ static void put_pictures(struct bfs_markup *page, struct bfs_file *file,
 /* Hidden until the script finds that it can read data.bin. */
 static enum bfs_err put_browser(struct bfs_markup *page, struct bfs_file *file)
 {
+	const char *why = "its items are no plain numbers, or it has none";
 	struct bfs_plain plain;
 	enum bfs_err err;
 
-	if (!has_entry(file, "data.bin"))
+	if (!has_entry(file, "data.bin") || !bfs_payload_is_array(file))
 		return BFS_OK;
 	err = bfs_plain_get(file, &plain, NULL);
-	if (err != BFS_OK || !plain.n || plain.fortran)
-		return bfs_err_passes(err) ? err : BFS_OK;
+	if (bfs_err_passes(err))
+		return err;
+	if (err == BFS_OK && (!plain.n || plain.fortran)) {
+		why = plain.n ? "its items are in order F" : "it is one item";
+		err = BFS_ERR_UNSUPPORTED;
+	}
+	if (err != BFS_OK) {
+		put(page, "<h2>Slices</h2>\n<p class=\"lead\">No slices of "
+		    "this array are shown: %s.</p>\n", why);
+		return BFS_OK;
+	}
 	put(page, "<section id=\"browse\" hidden data-shape=\"");
 	for (unsigned d = 0; d < plain.n; d++)
 		put(page, "%s%" PRIu64, d ? "," : "", plain.shape[d]);

@@ -54,10 +54,12 @@ static const struct {
 };
 
 static const char style[] =
-	"<style>.b{fill:#fff}text{fill:#1b1f24}.q{fill:#59636e}"
+	"<style>:root{background:#fff}.b{fill:#fff}text{fill:#1b1f24}"
+	".q{fill:#59636e}"
 	".p{fill:#fff;stroke:none}.l{stroke:#8c959f;fill:none}"
 	".o{fill:#8c959f;stroke:none}"
-	"@media(prefers-color-scheme:dark){.b{fill:#0d1117}"
+	"@media(prefers-color-scheme:dark){:root{background:#0d1117}"
+	".b{fill:#0d1117}"
 	"text{fill:#e6edf3}.q{fill:#9198a1}.p{fill:#161b22}"
 	".l{stroke:#656c76}.o{fill:#656c76}}</style>\n";
 
