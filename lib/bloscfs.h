@@ -588,6 +588,19 @@ enum bloscfs_err bloscfs_examine(struct bloscfs_file *file,
 				 void *arg,
 				 struct bloscfs_diag *diag) BLOSCFS_MUST_CHECK;
 
+/* The same of a folder that is no container but a table: columns of bcolz and
+ * the list that names them. Tells what of the list is no column, and columns
+ * that have other numbers of rows; of each column itself nothing. Nothing is
+ * told where *ret_is is false. tell may be NULL, and fs then, too, to know that
+ * alone. dirfd is only used. */
+enum bloscfs_err bloscfs_examine_table(struct bloscfs *fs, int dirfd,
+				       bool *ret_is,
+				       void (*tell)(void *arg, bool is_note,
+						    const struct bloscfs_diag
+							    *why),
+				       void *arg, struct bloscfs_diag *diag)
+	BLOSCFS_MUST_CHECK;
+
 /* ---- reading --------------------------------------------------------- */
 
 /* Reads up to len bytes at off; *ret_len is short only at the end. Damage in

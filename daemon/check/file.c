@@ -293,6 +293,31 @@ static struct bloscfs_file *open_container(struct subject *s)
 	return err == BLOSCFS_OK ? file : NULL;
 }
 
+/* A folder of columns, which are jobs of their own. */
+static void check_list_of_columns(struct subject *s)
+{
+	struct bloscfs_diag why = { .chunk = -1 };
+	int fd = check_open(s->path, s->job->named);
+	bool is;
+
+	if (fd < 0) {
+		check_note_words(&s->finding, CHECK_UNREADABLE, "%s",
+				 strerror(-fd));
+	} else {
+		note_entry(s, bloscfs_examine_table(s->worker->check->fs, fd,
+						    &is, take_told, s, &why),
+			   "", &why);
+		close(fd);
+	}
+	s->facts = (struct bloscfs_facts){
+		.size = sizeof(s->facts), .format = "bcolz table",
+		.kind = BLOSCFS_KIND_STORE,
+		.nbytes = BLOSCFS_NOT_KNOWN, .cbytes = BLOSCFS_NOT_KNOWN,
+		.n_chunks = BLOSCFS_NOT_KNOWN, .data_size = BLOSCFS_NOT_KNOWN,
+	};
+	put_record(s);
+}
+
 /* NULL: no memory. */
 static FILE *open_text(struct spill **ret_spill)
 {
@@ -319,7 +344,9 @@ void check_job(struct check_worker *worker, struct check_job *job)
 	s.out = open_text(&job->lines);
 	if (worker->check->page)
 		s.page = open_text(&job->rows);
-	if (s.out && (s.page || !worker->check->page)) {
+	if (s.out && (s.page || !worker->check->page) && job->is_table) {
+		check_list_of_columns(&s);
+	} else if (s.out && (s.page || !worker->check->page)) {
 		s.file = open_container(&s);
 		if (s.file) {
 			check_container(&s);

@@ -159,6 +159,20 @@ static int visit_entry(const struct walk *walk, const char *dir,
 	return status;
 }
 
+/* A table stands before its columns, where those are taken. */
+static int add_table(const struct walk *walk, char *path, int fd, bool named)
+{
+	struct check_job job = { .path = path, .is_dir = true, .named = named,
+				 .is_table = true };
+	bool is = false;
+
+	if (bloscfs_examine_table(NULL, fd, &is, NULL, NULL, NULL) !=
+		    BLOSCFS_OK || !is ||
+	    !choice_takes(&walk->opts->choice, "bcolz", path))
+		return 0;
+	return check_add(walk->jobs, &job);
+}
+
 /* Takes over fd. The folder is closed before those within are opened, so
  * that their depth costs no descriptors; too long a path ends the descent. */
 static int visit_folder(const struct walk *walk, char *path, int fd,
@@ -167,6 +181,8 @@ static int visit_folder(const struct walk *walk, char *path, int fd,
 	struct names names = { 0 };
 	int status = left ? 0 : choice_leaves(fd, !walk->no_stores, &left);
 
+	if (!status && !left)
+		status = add_table(walk, path, fd, named);
 	if (status)
 		close(fd);
 	else

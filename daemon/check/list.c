@@ -130,8 +130,9 @@ static void print_found(struct printing *p, const struct check_job *job)
 	struct bloscfs_file *file;
 	char text[640];
 
-	/* What only bears a name has no facts. */
-	if (job->unrecognised)
+	/* What only bears a name has no facts, and a table no others than its
+	 * columns. */
+	if (job->unrecognised || job->is_table)
 		return;
 	file = open_found(p, job, &finding);
 	if (file) {

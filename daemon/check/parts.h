@@ -34,6 +34,7 @@ struct check_job {
 	bool is_dir;
 	bool named;		/* on the command line */
 	bool unrecognised;	/* by its content it is none */
+	bool is_table;		/* a folder whose columns are jobs */
 	int error;		/* errno of looking at it, or 0 */
 	char *reason;		/* of that, where more is known; owned */
 	struct far *far;	/* on a server, at inner; NULL: a file */

@@ -4,7 +4,9 @@
  */
 #include "api/priv.h"
 
+#include "container/bcolztable.h"
 #include "container/examine.h"
+#include "source/dir.h"
 #include "view/kept.h"
 
 struct told {
@@ -46,5 +48,34 @@ enum bloscfs_err bloscfs_examine(struct bloscfs_file *file,
 		bfs_nesting_give(file->nesting, child);
 	}
 	bfs_turn_end(&turn);
+	return bfs_api_answer(err, &own, diag);
+}
+
+enum bloscfs_err bloscfs_examine_table(struct bloscfs *fs, int dirfd,
+				       bool *ret_is,
+				       void (*tell)(void *arg, bool is_note,
+						    const struct bloscfs_diag
+							    *why),
+				       void *arg, struct bloscfs_diag *diag)
+{
+	struct told told = { tell, arg };
+	const struct bfs_examiner examiner = { pass_on, &told };
+	struct bfs_diag own = { .chunk = -1 };
+	struct bfs_dir *dir;
+	struct bfs_turn turn;
+	enum bfs_err err;
+
+	if (!ret_is || (tell && !fs))
+		return bfs_api_refuse(diag);
+	err = bfs_dir_fd(dirfd, &dir, &own);
+	if (err != BFS_OK)
+		return bfs_api_answer(err, &own, diag);
+	*ret_is = bfs_bcolztable_is(dir);
+	if (*ret_is && tell) {
+		bfs_turn_begin(&turn, fs->budget, true);
+		err = bfs_bcolztable_examine(dir, &examiner, &own);
+		bfs_turn_end(&turn);
+	}
+	bfs_dir_unref(dir);
 	return bfs_api_answer(err, &own, diag);
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What --check tells beside the verdict: every damaged chunk, and how a
 container is laid out. Each finding comes from a sample that is damaged here."""
+import json
 import os
 import struct
 import zipfile
@@ -411,6 +412,54 @@ def a_column_with_less_rows_than_its_table_is_noted(work):
         tell(path)
 
 
+def write_table(folder, columns, names=None, text=None):
+    """columns: their numbers of rows, by name."""
+    for name, n in columns.items():
+        samples.write_column(f"{folder}/{name}", list(range(n)), 4)
+    if text is None:
+        text = json.dumps({"names": names or list(columns)}).encode()
+    harness.write(folder + "/__rootdirs__", text)
+
+
+def columns_of_a_table_are_those_that_it_names(work):
+    """The list stands before its columns, which have verdicts of their own."""
+    path = work + "/table"
+    for i, (columns, names, damage, note) in enumerate((
+            ({"a": 9, "b": 9}, ["b", "a"], None, None),
+            ({"a": 9, "b": 8}, ["a", "b"],
+             "the column 'b' has 8 rows, 'a' has 9", None),
+            ({"a": 9}, ["a", "gone"],
+             "__rootdirs__ names 'gone', which is no column", None),
+            ({"a": 9}, ["a", "../table0/a"],
+             "__rootdirs__ has what names no folder", None),
+            ({"a": 9}, ["a", "a"], "__rootdirs__ names 'a' twice", None),
+            ({"a": 9, "b": 3, "c": 9}, ["a"], None,
+             "2 columns that __rootdirs__ does not name, the first is 'b'"))):
+        write_table(path + str(i), columns, names)
+        status, first, _, notes = examine(path + str(i))
+        equal((status, first[0]), (1, "damaged") if damage else (0, "good"),
+              "verdict")
+        equal(first[1].startswith(damage or "-"), True, first)
+        equal([text.startswith(note or "") for text in notes],
+              [True] if note else [], notes)
+
+
+def a_list_of_columns_that_cannot_be_read_is_damage(work):
+    for i, (text, reason) in enumerate((
+            (b"", "__rootdirs__: "), (b'{"names": ["a"', "__rootdirs__: "),
+            (b'{"names": 3}', "__rootdirs__: no list of names"),
+            (b'{"names": ["a\\u0000b"]}',
+             "__rootdirs__ has what names no folder"),
+            (b"[" * 100000, "__rootdirs__: "),
+            (bytes(2 << 20), "__rootdirs__: it is too long"))):
+        path = f"{work}/table{i}"
+        write_table(path, {"a": 9}, text=text)
+        status, first, _, _ = examine(path)
+        equal((status, first[0]), (1, "damaged"), first)
+        equal(first[1].startswith(reason), True, first)
+        equal(harness.run("--info", path).returncode, 0, "--info")
+
+
 def bytes_between_index_and_trailer_of_an_early_frame_are_noted(_work):
     has_note(harness.DATA + "/good-early-9d-gap.b2frame",
              "30 bytes before the trailer that nothing names, at byte 8087")
@@ -419,6 +468,8 @@ def bytes_between_index_and_trailer_of_an_early_frame_are_noted(_work):
 
 
 harness.main([
+    columns_of_a_table_are_those_that_it_names,
+    a_list_of_columns_that_cannot_be_read_is_damage,
     headers_of_a_member_that_differ_are_noted,
     bytes_before_the_directory_of_an_empty_store_are_noted,
     bytes_between_streams_are_noted,
