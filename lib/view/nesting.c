@@ -301,6 +301,7 @@ void bfs_nesting_give(struct bfs_nesting *nesting, uint32_t number)
 	if (number == 0)
 		return;
 	pthread_mutex_lock(&nesting->lock);
+	BFS_CHECK(nesting->list[number - 1].refs > 0);
 	nesting->list[number - 1].refs--;
 	nesting->list[number - 1].used = ++nesting->clock;
 	idle = find_idle(nesting);
@@ -350,14 +351,15 @@ bool bfs_nesting_lookup(struct bfs_nesting *nesting,
 {
 	struct bfs_file *file;
 	struct bfs_node node;
+	uint32_t child = dir->child;	/* which ret_place may overwrite */
 	bool found;
 
-	if (bfs_nesting_take(nesting, dir->child, &file, NULL) != BFS_OK)
+	if (bfs_nesting_take(nesting, child, &file, NULL) != BFS_OK)
 		return false;
 	found = bfs_file_lookup(file, &dir->node, name, name_len, &node);
 	if (found)
-		place_node(nesting, dir->child, file, &node, ret_place);
-	bfs_nesting_give(nesting, dir->child);
+		place_node(nesting, child, file, &node, ret_place);
+	bfs_nesting_give(nesting, child);
 	return found;
 }
 
@@ -366,13 +368,14 @@ bool bfs_nesting_list(struct bfs_nesting *nesting, const struct bfs_place *dir,
 {
 	struct bfs_file *file;
 	struct bfs_node node;
+	uint32_t child = dir->child;	/* which ret_place may overwrite */
 	bool found;
 
-	if (bfs_nesting_take(nesting, dir->child, &file, NULL) != BFS_OK)
+	if (bfs_nesting_take(nesting, child, &file, NULL) != BFS_OK)
 		return false;
 	found = bfs_file_list(file, &dir->node, pos, name, &node);
 	if (found)
-		place_node(nesting, dir->child, file, &node, ret_place);
-	bfs_nesting_give(nesting, dir->child);
+		place_node(nesting, child, file, &node, ret_place);
+	bfs_nesting_give(nesting, child);
 	return found;
 }
