@@ -345,6 +345,147 @@ static void entry_that_names_anothers_chunk_is_damage(void **state)
 	free(b.p);
 }
 
+/* Replaces the index by one of n entries that are stored as they are. */
+static void put_entries(struct build *b, const uint64_t *entries, size_t n)
+{
+	struct build plain = { 0 }, chunk = { 0 };
+	struct build_chunk c = { .typesize = 8, .codec = BUILD_RAW,
+				 .len = 8 * n, .blocksize = (uint32_t)(8 * n) };
+
+	for (size_t i = 0; i < n; i++)
+		build_le64(&plain, entries[i]);
+	c.data = plain.p;
+	build_chunk(&chunk, &c);
+	put_index(b, chunk.p, chunk.len, n * CHUNK, CHUNK);
+	free(chunk.p);
+	free(plain.p);
+}
+
+/* All stored bytes are somebody's: it was meant so. */
+static void chunks_that_are_named_twice_are_fine_if_none_is_left(void **state)
+{
+	static const struct {
+		uint64_t entries[6];
+		size_t n;
+		bool all;
+	} rows[] = {
+		{ { 0, STORED, 2 * STORED, 0, STORED, 2 * STORED }, 6, true },
+		{ { 2 * STORED, STORED, 0, 0, STORED, STORED }, 6, true },
+		/* The last, the first, the one between are nobody's. */
+		{ { 0, STORED, 0, STORED }, 4, false },
+		{ { STORED, 2 * STORED, STORED, 2 * STORED }, 4, false },
+		{ { 0, 2 * STORED, 0, 2 * STORED }, 4, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bfs_stream s = { BFS_STREAM_JOINED, 0 };
+		struct build b = make_frame();
+		struct bfs_diag diag = { 0 };
+		uint8_t got[CHUNK];
+		struct bfs_array *a;
+
+		put_entries(&b, rows[i].entries, rows[i].n);
+		a = hostile_open(&b, NAME);
+		expect_good(a);
+		if (rows[i].all)
+			assert_int_equal(bfs_array_ready(a, &s, &diag),
+					 BFS_OK);
+		else
+			assert_int_equal(bfs_array_ready(a, &s, &diag),
+					 BFS_ERR_CORRUPT);
+		assert_int_equal(!strstr(diag.text, "two entries of the index"),
+				 rows[i].all);
+		for (size_t k = 0; k < rows[i].n && rows[i].all; k++) {
+			assert_int_equal(bfs_array_read(a, &s, k * CHUNK, got,
+							CHUNK, NULL), BFS_OK);
+			assert_memory_equal(got, data + rows[i].entries[k] /
+					    STORED * CHUNK, CHUNK);
+		}
+		bfs_array_close(a);
+		free(b.p);
+	}
+}
+
+static void index_of_other_than_entries_is_refused(void **state)
+{
+	static const struct {
+		uint32_t nbytes;
+		const char *word;
+	} rows[] = {
+		{ 44, "an index of 44 bytes has no whole number of entries" },
+		{ 40, "an index repeats a value of 4 bytes" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct build b = make_frame(), index = { 0 };
+		uint8_t chunk[40];
+
+		make_repeated(chunk, 5, UINT64_C(0x81) << 56);
+		build_bytes(&index, chunk, 36);
+		patch_le(&index, 3, 4, 1);
+		patch_le(&index, 4, rows[i].nbytes, 4);
+		patch_le(&index, 8, rows[i].nbytes, 4);
+		patch_le(&index, 12, 36, 4);
+		put_index(&b, index.p, index.len, 5 * CHUNK, CHUNK);
+		expect_useless(&b, NAME, BFS_DAMAGED, rows[i].word);
+		free(index.p);
+		free(b.p);
+	}
+}
+
+/* One that repeats an entry is the same as one that has it many times. */
+static void an_index_of_one_value_is_as_if_it_were_written_out(void **state)
+{
+	const uint64_t entry = UINT64_C(0x81) << 56;
+	const uint64_t entries[5] = { entry, entry, entry, entry, entry };
+	uint64_t digests[2], n_got, digest;
+	uint8_t got[40];
+
+	(void)state;
+	for (int written = 0; written < 2; written++) {
+		struct build b = make_frame();
+		struct bfs_index *x;
+		struct bfs_array *a;
+		uint8_t chunk[40];
+		int64_t one;
+		bool same;
+
+		make_repeated(chunk, 5, entry);
+		if (written)
+			put_entries(&b, entries, 5);
+		else
+			put_index(&b, chunk, 40, 5 * CHUNK, CHUNK);
+		a = hostile_open(&b, NAME);
+		expect_good(a);
+		x = a->container->index;
+		assert_int_equal(bfs_index_get(x, 4, &one, NULL), BFS_OK);
+		assert_true((uint64_t)one == entry);
+		assert_int_equal(bfs_index_get(x, 5, &one, NULL),
+				 BFS_ERR_RANGE);
+		assert_int_equal(bfs_index_window(x, 2, 100, got, &n_got,
+						  &same, NULL), BFS_OK);
+		assert_int_equal(n_got, 3);
+		assert_int_equal(same, !written);
+		for (size_t i = 0; i < (same ? 1 : n_got); i++)
+			assert_true(bfs_le64(got + 8 * i) == entry);
+		assert_int_equal(bfs_index_window(x, 5, 1, got, &n_got, &same,
+						  NULL), BFS_ERR_RANGE);
+		assert_int_equal(bfs_index_next_block(x, 1), 5);
+		assert_int_equal(bfs_index_digest(x, 5, &digests[written],
+						  NULL), BFS_OK);
+		assert_int_equal(bfs_index_digest(x, 4, &digest, NULL),
+				 BFS_OK);
+		assert_true(digest != digests[written]);
+		assert_int_equal(bfs_index_digest(x, 6, &digest, NULL),
+				 BFS_ERR_RANGE);
+		bfs_array_close(a);
+		free(b.p);
+	}
+	assert_true(digests[0] == digests[1]);
+}
+
 /* ---- chunks of varying sizes ----------------------------------------- */
 
 static void special_chunk_gets_what_the_others_leave(void **state)
@@ -603,6 +744,9 @@ int main(void)
 		T(frame_without_data_needs_no_index),
 		T(frame_of_no_bytes_beside_an_index_is_damage),
 		T(entry_that_names_anothers_chunk_is_damage),
+		T(chunks_that_are_named_twice_are_fine_if_none_is_left),
+		T(index_of_other_than_entries_is_refused),
+		T(an_index_of_one_value_is_as_if_it_were_written_out),
 		T(special_chunk_gets_what_the_others_leave),
 		T(special_chunks_without_size_fail_and_stored_ones_do_not),
 		T(varying_chunks_must_add_up_to_nbytes),

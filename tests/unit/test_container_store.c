@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "hostile_store.h"
 
 #define NAME "x.b2z"
@@ -711,74 +710,6 @@ static void stores_in_stores_end_at_a_depth(void **state)
 	free(inner.p);
 }
 
-static void more_members_than_are_kept_open_are_served(void **state)
-{
-	enum { MOST = BFS_NESTING_OPEN, N = 3 * MOST };
-	uint64_t start, some = 0, all;
-	struct zip z = { 0 };
-	struct store s;
-	char name[32];
-
-	(void)state;
-	for (int i = 0; i < N; i++) {
-		snprintf(name, sizeof(name), "m%d", i);
-		add_text(&z, name, name);
-	}
-	zip_finish(&z, false);
-	s = open_store(&z.out, NAME);
-	start = bfs_mem_used();
-	for (int round = 0; round < 2; round++)
-		for (int i = 0; i < N; i++) {
-			snprintf(name, sizeof(name), "m%d", i);
-			expect_text(&s, name, name);
-			if (round == 0 && i == MOST - 1)
-				some = bfs_mem_used() - start;
-		}
-	/* Those that nobody reads were closed for others. */
-	all = bfs_mem_used() - start;
-	if (all > 2 * some)
-		fail_msg("%d members take %llu bytes, all %llu", MOST,
-			 (unsigned long long)some, (unsigned long long)all);
-	close_store(&s);
-	free(z.out.p);
-}
-
-/* A place has one number, however it was come to, and no other has it. */
-static void places_have_numbers_of_their_own(void **state)
-{
-	struct bfs_place root = { 0, { .view = BFS_VIEW_ROOT } }, again;
-	struct build b = make_zip(NULL);
-	struct store s = open_store(&b, NAME);
-	static const char *const paths[] = {
-		"one.b2f", "one.b2f/data.bin", "one.b2f/info.json", "dir",
-		"dir/two.b2f", "dir/two.b2f/data.bin", "three.b2f",
-		"three.b2f/data.bin", "info.json",
-	};
-	uint64_t ids[9];
-
-	(void)state;
-	assert_false(bfs_nesting_has_children(s.tree));
-	for (size_t i = 0; i < 9; i++) {
-		struct bfs_place place;
-
-		assert_true(find_place(&s, paths[i], &place));
-		ids[i] = bfs_nesting_id(s.tree, &place);
-		assert_int_not_equal(ids[i], bfs_nesting_id(s.tree, &root));
-		for (size_t k = 0; k < i; k++)
-			assert_int_not_equal(ids[i], ids[k]);
-	}
-	assert_true(bfs_nesting_has_children(s.tree));
-	close_store(&s);
-	/* In the other order, by another one. */
-	s = open_store(&b, NAME);
-	for (size_t i = 9; i-- > 0;) {
-		assert_true(find_place(&s, paths[i], &again));
-		assert_true(bfs_nesting_id(s.tree, &again) == ids[i]);
-	}
-	close_store(&s);
-	free(b.p);
-}
-
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -810,8 +741,6 @@ int main(void)
 		T(frame_shorter_than_its_member_hides_the_rest),
 		T(frame_longer_than_its_member_sees_nothing_of_others),
 		T(stores_in_stores_end_at_a_depth),
-		T(more_members_than_are_kept_open_are_served),
-		T(places_have_numbers_of_their_own),
 	};
 
 	return cmocka_run_group_tests_name("container_store", tests,
