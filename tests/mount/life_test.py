@@ -17,6 +17,9 @@ from harness import Mount, equal, run, wait_until
 
 DATA = samples.noise(400000)
 TIMES = int(os.environ.get("BLOSCFS_MOUNTS", "25"))
+# Of daemons under load: one for each 25 mounts.
+KILLS = max(1, TIMES // 25)
+harness.SCRIPT_SECONDS += 4 * max(0, TIMES - 25)
 
 
 def make_source(work):
@@ -150,10 +153,8 @@ while True:
 """
 
 
-def readers_of_a_killed_daemon_get_an_error_and_a_new_mount_works(work):
-    source = make_source(work)
-    for i in range(16):
-        harness.write(f"{source}/{i}.b2frame", samples.frame(DATA, 20000))
+def kill_under_readers(work, source):
+    """Readers get an error, and another mount works in the same place."""
     with Mount(work, source, "--attr_timeout=0",
                "--cache_size=1M") as mount:
         readers = [subprocess.Popen(
@@ -180,6 +181,14 @@ def readers_of_a_killed_daemon_get_an_error_and_a_new_mount_works(work):
         equal(run("--unmount", mount.point).returncode, 0)
         equal(harness.mounted(mount.point), None)
         mount.process.returncode = 0
+
+
+def readers_of_a_killed_daemon_get_an_error_and_a_new_mount_works(work):
+    source = make_source(work)
+    for i in range(16):
+        harness.write(f"{source}/{i}.b2frame", samples.frame(DATA, 20000))
+    for _ in range(KILLS):
+        kill_under_readers(work, source)
 
 
 def of_this_folder(work):
