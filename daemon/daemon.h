@@ -37,6 +37,7 @@ struct daemon {
 	double timeout;			/* of names and attributes, seconds */
 	atomic_bool no_lists;		/* of rights (ACLs): modes say less */
 	atomic_bool judges_lists;	/* of rights: the kernel does */
+	atomic_bool reads_through;	/* plain files: the kernel, past us */
 	uint64_t n_threads;		/* that decode at once */
 	struct fuse_session *session;
 	time_t started;			/* of the mount */

@@ -12,6 +12,7 @@
 #include "log/metrics.h"
 #include "tree/far.h"
 #include "ops/work.h"
+#include "ops/through.h"
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
@@ -92,6 +93,7 @@ static void write_config(struct daemon *daemon, FILE *out)
 	opts.attr_timeout = daemon->timeout;
 	opts.threads = daemon->n_threads;
 	opts_write(&opts, daemon->source, daemon->mountpoint, out);
+	fprintf(out, "passthrough=%s\n", through_is_on(daemon) ? "yes" : "no");
 	fprintf(out, "in_force=%s\n", sandbox_in_force());
 }
 

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "invariant.h"
+#include "ops/through.h"
 #include "remote/shelf.h"
 #include "tree/opening.h"
 
@@ -75,6 +76,7 @@ void handle_put(struct daemon *daemon, struct handle *handle)
 			bloscfs_rest(handle->container->file);
 		tree_put_container(&daemon->tree, handle->container);
 	}
+	through_close(daemon, handle->through);
 	bloscfs_fd_free(handle->file);
 	shelf_give(handle->lent);
 	handle_close_dir(daemon, handle);

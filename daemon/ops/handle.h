@@ -20,6 +20,7 @@ struct handle {
 	struct bloscfs_fd *file;	/* of a plain file; or NULL */
 	struct lent *lent;	/* of a plain file on a server; or NULL */
 	uint64_t lent_size;
+	struct through *through; /* of a plain file (ops/through.h); or NULL */
 	bool is_source_dir;
 	DIR *dir;		/* of a source's directory; NULL: let go */
 	dev_t dir_dev;		/* which directory that is */

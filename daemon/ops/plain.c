@@ -10,6 +10,7 @@
 #include "tree/tell.h"
 #include "tree/reopen.h"
 #include "ops/reply.h"
+#include "ops/through.h"
 #include "ops/work.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ int plain_open(struct daemon *daemon, struct node *node,
 		return status;
 	}
 	fi->keep_cache = tree_note_open(&daemon->tree, node, &opened);
-	return 0;
+	return through_open(daemon, node, handle->file, fi, &handle->through);
 }
 
 static bool read_far(fuse_req_t req, struct daemon *daemon,

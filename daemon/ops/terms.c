@@ -4,6 +4,8 @@
  */
 #include "ops/terms.h"
 
+#include "ops/through.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +70,7 @@ void terms_agree(void *userdata, struct fuse_conn_info *conn)
 				       FUSE_CAP_PARALLEL_DIROPS |
 				       FUSE_CAP_EXPORT_SUPPORT);
 	ask_for_lists(daemon, conn);
+	through_ask(daemon, conn);
 	if (daemon->opts->immutable)
 		conn->want |= conn->capable & FUSE_CAP_CACHE_SYMLINKS;
 	conn->max_write = MAX_REQUEST;

@@ -130,7 +130,11 @@ def counters_move_as_they_should(work):
 
         equal(moved("bloscfs_served_bytes_total", **{"from": "container"}),
               len(DATA))
-        equal(moved("bloscfs_served_bytes_total", **{"from": "plain"}), 5000)
+        # What the kernel reads itself is not counted (through_test.py).
+        past = b"passthrough=yes" in harness.read(
+            mount.path(".bloscfs/config"))
+        equal(moved("bloscfs_served_bytes_total", **{"from": "plain"}),
+              0 if past else 5000)
         # 16 blocks of data and one of the index.
         equal(moved("bloscfs_cache_misses_total"), 17)
         equal(moved("bloscfs_decoded_bytes_total"), len(DATA))
