@@ -92,12 +92,12 @@ struct strangers {
 	uint32_t typesize;		/* of the first */
 };
 
-/* Of an item of more than 255 bytes a chunk does not know the length. */
+/* Items of more than 255 bytes are bytes to a chunk. */
 static void compare_typesize(const struct bfs_container *f,
 			     const struct bfs_chunk_head *h, uint64_t n,
 			     uint64_t off, struct strangers *s)
 {
-	if (f->typesize > 255 || h->typesize == f->typesize || s->n++ > 0)
+	if (h->typesize == (f->typesize > 255 ? 1 : f->typesize) || s->n++ > 0)
 		return;
 	s->first = n;
 	s->off = off;

@@ -273,6 +273,28 @@ def bytes_behind_the_chunks_of_a_bloscpack_file_are_noted(work):
              f"is here), at byte {len(whole)}")
 
 
+def a_typesize_that_contradicts_the_chunks_is_noted(work):
+    """Of a Bloscpack file, and of a frame of items that chunks do not know."""
+    path = work + "/a.blp"
+    whole = bytearray(harness.read(harness.DATA + "/good-blp3-adler32.blp"))
+    harness.write(path, whole)
+    is_clean(path)
+    size, whole[7] = whole[7], 77
+    harness.write(path, whole)
+    has_note(path, f"the header's typesize is 77, the first chunk's {size}, "
+             "at byte 7")
+    path = work + "/a.b2frame"
+    frame = bytearray(samples.frame(DATA, CHUNK))
+    frame[0x30:0x34] = struct.pack(">i", 300)
+    harness.write(path, frame)
+    is_clean(path)
+    at = samples.chunk_offset(2, CHUNK) + 3
+    frame[at] = 4
+    harness.write(path, frame)
+    has_note(path, "chunk 2: its typesize is 4, the container's 300 (1 such "
+             f"chunks), at byte {at}")
+
+
 def make_store(path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as store:
         store.writestr("a.b2frame", samples.frame(DATA, CHUNK))
@@ -468,6 +490,7 @@ def bytes_between_index_and_trailer_of_an_early_frame_are_noted(_work):
 
 
 harness.main([
+    a_typesize_that_contradicts_the_chunks_is_noted,
     columns_of_a_table_are_those_that_it_names,
     a_list_of_columns_that_cannot_be_read_is_damage,
     headers_of_a_member_that_differ_are_noted,

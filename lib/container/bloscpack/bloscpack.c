@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "container/examine.h"
 #include "container/metajson.h"
 
 #include <inttypes.h>
@@ -165,6 +166,25 @@ static enum bfs_err open_pack(struct bfs_container *f, const char *name,
 	return BFS_OK;
 }
 
+/* The header's typesize, which nobody needs: that of the chunks counts. Of an
+ * array the chunks are compared with the header's. */
+static enum bfs_err examine(struct bfs_container *f,
+			    const struct bfs_examiner *x,
+			    struct bfs_diag *diag)
+{
+	uint8_t head[8];
+
+	if (f->status != BFS_GOOD || priv(f)->version < 2 ||
+	    f->n_chunks == 0 || f->array.present)
+		return BFS_OK;
+	BFS_TRY(bfs_source_read(f->source, 0, head, sizeof(head), diag));
+	if (head[7] != (uint8_t)f->typesize)
+		bfs_examine_tell(x, true, 7, -1, "the header's typesize is %u, "
+				 "the first chunk's %" PRIu32, head[7],
+				 f->typesize);
+	return BFS_OK;
+}
+
 static void close_pack(struct bfs_container *f)
 {
 	if (f->priv)
@@ -179,5 +199,6 @@ const struct bfs_format bfs_container_bloscpack = {
 	.open = open_pack,
 	.span = bfs_bloscpack_span,
 	.verify = bfs_bloscpack_verify,
+	.examine = examine,
 	.close = close_pack,
 };
