@@ -26,6 +26,7 @@ static size_t n_looked, n_clean;
 struct told {
 	size_t n_notes, n_damages;
 	char last[sizeof(((struct bloscfs_diag *)NULL)->text)];
+	char damage[sizeof(((struct bloscfs_diag *)NULL)->text)];
 	uint64_t off;
 };
 
@@ -47,6 +48,8 @@ static void take(void *arg, bool is_note, const struct bloscfs_diag *why)
 	told->n_notes += is_note;
 	told->n_damages += !is_note;
 	snprintf(told->last, sizeof(told->last), "%s", why->text);
+	if (!is_note)
+		snprintf(told->damage, sizeof(told->damage), "%s", why->text);
 	told->off = why->off;
 }
 
@@ -165,6 +168,38 @@ static void early_headers_are_covered_by_their_metalayers(void **state)
 	told = examine_bytes(bytes, len, "x");
 	assert_int_equal(told.n_notes, 1);
 	assert_int_equal(told.off, 0x40);
+}
+
+/* ---- chunks ------------------------------------------------------------- */
+
+/* The bytes of the first chunk hold the header of another one. */
+static void chunks_that_share_bytes_are_damage(void **state)
+{
+	enum { LEN = 400, STORED = LEN + 32 };
+	struct frame_input in = { .data = frames_pattern, .len = 3 * LEN,
+				  .chunksize = LEN, .blocksize = LEN,
+				  .typesize = 1 };
+	struct frame_bytes b = frames_build(&in);
+	size_t head = bfs_be32(b.p + 0x0b);
+	uint8_t *entries = b.p + head + 3 * STORED + 32;
+	struct told told = examine_bytes(b.p, b.len, "x");
+
+	(void)state;
+	assert_int_equal(told.n_notes + told.n_damages, 0);
+	assert_int_equal(bfs_le64(entries + 8), STORED);
+	memcpy(b.p + head + 32, b.p + head + STORED, 32);
+	memset(entries + 8, 0, 8);
+	entries[8] = 32;
+	told = examine_bytes(b.p, b.len, "x");
+	assert_int_equal(told.n_damages, 1);
+	assert_string_equal(told.damage, "its first 400 bytes belong to chunk "
+			    "0 too");
+	/* What was the second one's is nobody's, but for its first bytes. */
+	assert_int_equal(told.n_notes, 1);
+	assert_string_equal(told.last, "400 bytes that no chunk names (1 gaps, "
+			    "of which the first is here)");
+	assert_int_equal(told.off, head + STORED + 32);
+	free(b.p);
 }
 
 /* ---- a column of bcolz -------------------------------------------------- */
@@ -356,13 +391,39 @@ static void a_store_is_covered_by_its_members(void **state)
 	assert_true(told.n_damages >= 1);
 }
 
+static void members_have_the_sums_that_are_stored(void **state)
+{
+	struct zip zip = { .len = 0 };
+	size_t central;
+	struct told told;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		add(&zip, i, i == 0 ? "a" : i == 1 ? "b" : "c");
+	central = zip.len + CENTRAL + 1;	/* of the second */
+	end(&zip);
+	zip.bytes[central + 16] = zip.bytes[zip.members[1].at + 14] = 7;
+	told = examine_zip(&zip);
+	assert_int_equal(told.n_damages, 1);
+	assert_string_equal(told.damage, "a member of 0 bytes has crc32 "
+			    "00000000 where 00000007 is stored");
+	zip.bytes[central + 16] = zip.bytes[zip.members[1].at + 14] = 0;
+	zip.bytes[zip.members[1].at + 14 + 3] = 0x80;
+	told = examine_zip(&zip);
+	assert_int_equal(told.n_damages, 1);
+	assert_string_equal(told.damage, "the two headers of a member store "
+			    "crc32 80000000 and 00000000");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sound_samples_are_laid_out_well),
 		cmocka_unit_test(what_nothing_names_is_noted),
 		cmocka_unit_test(early_headers_are_covered_by_their_metalayers),
+		cmocka_unit_test(chunks_that_share_bytes_are_damage),
 		cmocka_unit_test(columns_are_covered_by_their_chunks),
+		cmocka_unit_test(members_have_the_sums_that_are_stored),
 		cmocka_unit_test(a_store_is_covered_by_its_members),
 	};
 
