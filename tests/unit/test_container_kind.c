@@ -194,6 +194,54 @@ static void a_proxy_that_has_all_is_good(void **state)
 	frames_close(file, &bytes);
 }
 
+/* A map of blocks that is not all ones, or cannot be read: no chunk is sure
+ * to be whole. */
+static void blocks_that_a_proxy_never_fetched_are_no_data(void **state)
+{
+	static const struct {
+		struct frame_layer map;
+		bool whole;
+	} rows[] = {
+#define MAP(bytes) FRAME_LAYER("proxy-fetched-blocks", bytes)
+		{ MAP("\x81\xa6" "base64\xa4////"), true },
+		{ MAP("\x81\xa6" "base64\xa4//8="), false },
+		{ MAP("\x81\xa6" "base64\xa4//+/"), false },
+		{ MAP("\x81\xa6" "base64\xa0"), false },
+		{ MAP("\x81\xa6" "base64\7"), false },
+		{ MAP("\x80"), false },
+		{ MAP("\xa4////"), false },
+		{ MAP("\xc1"), false },
+#undef MAP
+	};
+	const struct frame_layer metas[] = {
+		{ "b2nd", 4, frames_array_meta, FRAMES_ARRAY_META_LEN },
+		{ "proxy-source", 12, source, strlen(source) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BFS_ARRAY_LEN(rows); i++) {
+		struct frame_input in = {
+			.metas = metas, .n_metas = 2,
+			.vlmetas = &rows[i].map, .n_vlmetas = 1,
+			.data = frames_pattern, .len = 4 * 96,
+			.chunksize = 96, .blocksize = 24, .typesize = 4,
+		};
+		struct bfs_file *file;
+		uint8_t got[4];
+
+		bytes = frames_build(&in);
+		file = frames_open_with(&bytes, VIEWS);
+		expect_info(file, "proxy",
+			    rows[i].whole ? "good" : "unsupported");
+		assert_int_equal(read_entry(file, "data.bin", 0, got, 4),
+				 rows[i].whole ? BFS_OK : BFS_ERR_UNSUPPORTED);
+		assert_int_equal(read_entry(file, "chunks/0000000000", 0, got,
+					    4),
+				 rows[i].whole ? BFS_OK : BFS_ERR_UNSUPPORTED);
+		frames_close(file, &bytes);
+	}
+}
+
 static void objects_and_plain_frames_are_told_apart(void **state)
 {
 	static const struct { const char *name, *kind; } cases[] = {
@@ -229,6 +277,7 @@ int main(void)
 		cmocka_unit_test(what_a_proxy_never_fetched_is_no_zeros),
 		cmocka_unit_test(a_proxy_that_fetched_nothing_is_no_hole),
 		cmocka_unit_test(a_proxy_that_has_all_is_good),
+		cmocka_unit_test(blocks_that_a_proxy_never_fetched_are_no_data),
 		cmocka_unit_test(objects_and_plain_frames_are_told_apart),
 	};
 
