@@ -160,13 +160,20 @@ static bool is_deleted(int fd)
 	       memcmp(path + len - strlen(mark), mark, strlen(mark)) == 0;
 }
 
-/* Whether the file has lost its name; what is known without asking. */
+/* Whether the file has lost its name; what is known without asking, where the C
+ * library has a call for that (musl before 1.2.5 has not). */
 static bool is_nameless(int fd)
 {
+#ifdef STATX_NLINK
 	struct statx st;
 
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK,
 		     &st) < 0 || st.stx_nlink == 0 || is_deleted(fd);
+#else
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || st.st_nlink == 0 || is_deleted(fd);
+#endif
 }
 
 bool bfs_fd_is_nameless(struct bfs_fd *f)

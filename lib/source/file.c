@@ -18,8 +18,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Of other C libraries than glibc: musl's texts are fixed, in any thread. */
+#ifndef __GLIBC__
+#define strerrordesc_np strerror
+#endif
 
 struct file {
 	struct bfs_source base;

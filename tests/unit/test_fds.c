@@ -22,6 +22,10 @@
 
 #include <cmocka.h>
 
+#ifndef __GLIBC__
+#define strerrordesc_np strerror
+#endif
+
 #define N_FILES 12
 #define N_THREADS 6
 #define N_TAKES 3000
