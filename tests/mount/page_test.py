@@ -21,7 +21,10 @@ import harness
 import samples
 from harness import Mount, equal, read
 
-VIEWS = "--views=web,meta"
+VIEWS = "--views=web,meta,imaging,info"
+# What images have beside the array's own bytes.
+IMAGES = (b"data.tif", b"data.nii", b"data.nhdr", b"data.mhd", b"data.vrt",
+          b"data.hdr")
 # Markup, entities, ends of what they may stand in, controls, marks that turn
 # the direction, bytes that are no character; none is longer than 31 bytes.
 HOSTILE = [b"<script>alert(1)</script>", b"<img src=x onerror=alert(1)>",
@@ -102,6 +105,21 @@ def entry(mount, name):
     return os.path.join(os.fsencode(mount.point), name)
 
 
+def hold_images(folder, word):
+    """No text of a container stands in an image's description or header."""
+    info = json.loads(read(folder + b"/info.json"))
+    for name in IMAGES:
+        whole = read(folder + b"/" + name)
+        head = whole[:-info["size"]] if len(whole) > info["size"] else whole
+        equal(len(whole), os.stat(folder + b"/" + name).st_size, name)
+        assert len(head) > 50, (name, head)
+        # A line end alone stands in any text.
+        assert word not in head and word[:9] not in head, (name, head)
+        if name.endswith((b".nhdr", b".mhd", b".vrt", b".hdr")):
+            assert head.replace(b"\n", b" ").decode("ascii").isprintable()
+    xml.fromstring(read(folder + b"/data.vrt"))
+
+
 def nothing_of_a_container_is_markup(work):
     top = os.path.join(work, "hostile")
     os.mkdir(top)
@@ -129,6 +147,7 @@ def nothing_of_a_container_is_markup(work):
                             "text", "g", "rect"}, told
             for part in root.iter():
                 assert not any(key.startswith("on") for key in part.keys())
+            hold_images(entry(mount, name), word)
 
 
 def a_dtype_and_a_metalayer_of_markup_are_text(work):
