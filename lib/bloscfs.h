@@ -710,6 +710,15 @@ const char *bloscfs_dir_index(size_t i);
 /* The format (a name of the table "container") that the i-th such name is the
  * index of; NULL at the end. */
 const char *bloscfs_dir_format(size_t i);
+/* Whether a directory with the i-th such name is no container, and stays what
+ * it is: a table, whose columns are containers themselves. bloscfs_open_dir
+ * opens what stands beside it, where the view "arrow" is on: entries that have
+ * all columns together. bloscfs_probe_dir does not find it. False at the
+ * end. */
+bool bloscfs_dir_is_beside(size_t i) BLOSCFS_MUST_CHECK;
+/* Name i (0, 1, ...) of the entries that an instance may show beside such a
+ * directory; NULL at the end, and where it shows none. */
+const char *bloscfs_beside_name(const struct bloscfs *fs, size_t i);
 /* The k-th kind of files (0, 1, ...) that a container with the i-th such name
  * may consist of: those in *ret_folder of the directory ("": in itself) whose
  * names end in *ret_ending. False at the end. */

@@ -119,6 +119,7 @@ enum exit_code root_open(struct daemon *daemon)
 {
 	enum exit_code code = EXIT_OK;
 
+	daemon->src.tables = bloscfs_beside_name(daemon->fs, 0);
 	if (daemon->src.far)
 		code = ask_server(daemon);
 	if (!code)

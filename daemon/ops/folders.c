@@ -3,16 +3,20 @@
  * folders.c - see folders.h.
  *
  * With keep, entry n of a folder is at the offset 2n and the directory beside
- * it at 2n + 1; on a server they are 2n + 2 and 2n + 3, behind the dots; else
- * offsets are the folder's own.
+ * it at 2n + 1; on a server they are 2n + 2 and 2n + 3, behind the dots. In a
+ * table they are counted alike, and what stands beside it comes as further
+ * entries; on a server at the offset of the first entry that is not there, and
+ * at the next. Else offsets are the folder's own.
  */
 #include "ops/folders.h"
 
 #include "call.h"
+#include "ops/within.h"
 #include "tree/far.h"
 #include "tree/keep.h"
 #include "tree/leave.h"
 #include "tree/look.h"
+#include "tree/overlay.h"
 #include "tree/places.h"
 
 #include <errno.h>
@@ -20,6 +24,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* How offsets are meant is found out once. 0 or -errno. */
+static int note_table(struct daemon *daemon, struct node *node,
+		      struct handle *handle)
+{
+	struct node *beside;
+	int status = -ENOENT;
+
+	if (!handle->is_source_dir)
+		status = overlay_enter(daemon, node, &beside);
+	if (!status) {
+		handle->is_table = true;
+		tree_put(&daemon->tree, beside);
+	}
+	return status == -ENOENT ? 0 : status;
+}
 
 int folders_open(struct daemon *daemon, struct node *node,
 		 struct handle *handle)
@@ -32,6 +52,8 @@ int folders_open(struct daemon *daemon, struct node *node,
 	if (!status && look_is_nested(daemon, node))
 		/* Nothing to open; but is it still there? */
 		return look_again(daemon, node, &st);
+	if (!status)
+		status = note_table(daemon, node, handle);
 	if (status)
 		return status;
 	if (daemon->src.far) {
@@ -116,7 +138,7 @@ static bool add_pair(struct daemon *daemon, struct listing *list,
 	int fd = dirfd(handle->dir), beside = -ENOENT;
 	int status = look_at(daemon, handle->node, fd, name, &kind, &st);
 
-	if (!status && !call_is_void())
+	if (!status && !call_is_void() && daemon->opts->keep)
 		beside = keep_find(daemon, handle->node, fd, name, &st, dir,
 				   &dir_st);
 	if (call_is_void())
@@ -141,6 +163,64 @@ void folders_list_nested(struct daemon *daemon, struct listing *list,
 		(void)reply_list_dots(daemon, list, handle->node, &off);
 }
 
+/* ---- what stands beside a table -------------------------------------- */
+
+/* Whether the folder has an entry of that name itself. */
+static bool has_own(struct daemon *daemon, const struct handle *handle,
+		    const char *name)
+{
+	int fd = handle->dir ? dirfd(handle->dir) : -1;
+	enum node_kind kind;
+	struct src_stat st;
+
+	return look_at(daemon, handle->node, fd, name, &kind, &st) != -ENOENT;
+}
+
+/* Entry i of those. False where it does not fit, or the request was stopped;
+ * *off moves on where it was added. */
+static bool add_beside(struct daemon *daemon, struct listing *list,
+		       const struct handle *handle, const char *name,
+		       off_t next)
+{
+	struct fuse_entry_param param = { 0 };
+
+	if (!reply_list_fits(list, name))
+		return false;
+	if (has_own(daemon, handle, name) ||
+	    within_lookup_beside(daemon, handle->node, name, &param) ||
+	    call_is_void())
+		return !call_is_void();
+	if (!list->link) {
+		tree_forget(&daemon->tree, param.ino, 1);
+		param.ino = 0;
+	}
+	reply_list_add(list, name, &param, next);
+	return true;
+}
+
+/* From entry i on, at the offset of that one. */
+static void list_beside(struct daemon *daemon, struct listing *list,
+			const struct handle *handle, uint64_t i, off_t off,
+			off_t step)
+{
+	const char *name;
+
+	while (handle->is_table && !call_is_void() &&
+	       (name = overlay_name(daemon, (size_t)i++)) &&
+	       add_beside(daemon, list, handle, name, off + step))
+		off += step;
+}
+
+/* ---- counted entries -------------------------------------------------- */
+
+static void note_end(struct handle *handle, uint64_t number)
+{
+	if (!handle->has_end && !errno) {
+		handle->has_end = true;
+		handle->n_own = number;
+	}
+}
+
 /* Goes to the entry of an offset, from the last known place before it. 0 or
  * -errno. */
 static int go_to(struct handle *handle, off_t off)
@@ -156,8 +236,10 @@ static int go_to(struct handle *handle, off_t off)
 		places_reset(handle->places);
 	}
 	/* Begun anew, what was counted may have changed. */
-	if (off == 0)
+	if (off == 0) {
 		places_reset(handle->places);
+		handle->has_end = false;
+	}
 	places_find(handle->places, wanted, &number, &place);
 	if (place != handle->dir_off)
 		seekdir(handle->dir, place);
@@ -165,8 +247,10 @@ static int go_to(struct handle *handle, off_t off)
 	while (number < wanted) {
 		errno = 0;
 		entry = readdir(handle->dir);
-		if (!entry)
+		if (!entry) {
+			note_end(handle, number);
 			return -errno;
+		}
 		handle->dir_off = entry->d_off;
 		places_note(handle->places, ++number, entry->d_off);
 	}
@@ -211,8 +295,15 @@ static int list_kept(struct daemon *daemon, struct listing *list,
 	while (!status) {
 		errno = 0;
 		entry = readdir(handle->dir);
-		if (!entry)
-			return list->len ? 0 : -errno;
+		if (!entry) {
+			status = -errno;
+			note_end(handle, (uint64_t)off / 2);
+			if (!status)
+				list_beside(daemon, list, handle,
+					    (uint64_t)off / 2 - handle->n_own,
+					    off, 2);
+			return list->len ? 0 : status;
+		}
 		if (!add_kept(daemon, list, handle, entry->d_name, &off)) {
 			seekdir(handle->dir, handle->dir_off);
 			return 0;
@@ -311,6 +402,27 @@ static bool add_far(struct daemon *daemon, struct listing *list,
 	return true;
 }
 
+/* Behind the last entry, whose number is not known: the first that is not there
+ * has two offsets, that of the one behind it is the end. 0 or -errno. */
+static int end_far(struct daemon *daemon, struct listing *list,
+		   const struct handle *handle, const char *path, off_t off)
+{
+	char name[NAME_MAX + 1];
+	enum src_kind kind;
+	struct src_stat st;
+	uint64_t number = (uint64_t)off / 2 - 1;
+	int status = 0;
+
+	if (!handle->is_table)
+		return 0;
+	if (number)
+		status = far_list(daemon->src.far, daemon->src.choice, path,
+				  number - 1, name, &kind, &st);
+	if (status >= 0)
+		list_beside(daemon, list, handle, off & 1, off, 1);
+	return status >= 0 || status == -ENOENT ? 0 : status;
+}
+
 /* Entry n is at the offset 2n + 2. 0 or -errno. */
 static int list_far(struct daemon *daemon, struct listing *list,
 		    const struct handle *handle, off_t off)
@@ -330,7 +442,7 @@ static int list_far(struct daemon *daemon, struct listing *list,
 		status = far_list(daemon->src.far, daemon->src.choice, path,
 				  (uint64_t)off / 2 - 1, name, &kind, &st);
 		if (status == -ENOENT)
-			return 0;
+			return end_far(daemon, list, handle, path, off);
 		if (status >= 0 && left)
 			kind = src_plain_kind(&st);
 		if (status < 0 || call_is_void() ||
@@ -348,6 +460,7 @@ int folders_list(struct daemon *daemon, struct listing *list,
 {
 	if (daemon->src.far)
 		return off < 0 ? -EINVAL : list_far(daemon, list, handle, off);
-	return daemon->opts->keep ? list_kept(daemon, list, handle, off) :
-				    list_source(daemon, list, handle, off);
+	return daemon->opts->keep || handle->is_table ?
+	       list_kept(daemon, list, handle, off) :
+	       list_source(daemon, list, handle, off);
 }

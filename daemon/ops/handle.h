@@ -26,7 +26,12 @@ struct handle {
 	dev_t dir_dev;		/* which directory that is */
 	ino_t dir_ino;
 	off_t dir_off;		/* where dir stands */
-	struct places *places;	/* with keep: for offsets; NULL: none yet */
+	struct places *places;	/* of counted entries: for offsets; NULL: none
+				 * yet */
+	bool is_table;		/* entries of the container beside the folder
+				 * come behind its own */
+	bool has_end;		/* n_own is known */
+	uint64_t n_own;		/* entries of the folder */
 	uint32_t names_asked;	/* of the directory when it was opened */
 	pthread_mutex_t lock;	/* guards container, stuck, dir and places */
 	bool stuck;		/* what follows container is something else */

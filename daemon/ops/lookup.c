@@ -10,10 +10,12 @@
 #include "ops/dirs.h"
 #include "ops/handle.h"
 #include "ops/reply.h"
+#include "ops/within.h"
 #include "ops/work.h"
 #include "tree/keep.h"
 #include "tree/look.h"
 #include "tree/opening.h"
+#include "tree/overlay.h"
 #include "tree/tell.h"
 
 #include <errno.h>
@@ -70,50 +72,15 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 	return 0;
 }
 
-static int lookup_in_container(struct daemon *daemon, struct node *parent,
-			       const char *name, struct fuse_entry_param *param)
+/* In a folder of the source, whose own entries come first. */
+static int lookup_in_folder(struct daemon *daemon, struct node *parent,
+			    const char *name, struct fuse_entry_param *param)
 {
-	struct bloscfs_node dir = handle_entry(parent);
-	struct bloscfs_diag why = { .chunk = -1 };
-	struct entry entry;
-	struct container *container;
-	struct src_stat st;
-	uint64_t id, ino, container_ino, mark;
-	enum bloscfs_err err;
-	bool open;
-	int status = look_container(daemon, parent, &container);
+	int status = lookup_in_source(daemon, parent, name, param);
 
-	if (status)
-		return status;
-	status = -ENOENT;
-	mark = bloscfs_mark();
-	if (bloscfs_lookup(container->file, &dir, name, &entry.node)) {
-		bloscfs_stat(container->file, &entry.node, &entry.attr);
-		status = call_is_void() ? -EINTR : 0;
-	}
-	if (!status) {
-		entry.number = bloscfs_node_id(container->file,
-					       &entry.node);
-		entry.version = container->version;
-		entry.keeps = bloscfs_keeps(container->file, &entry.node);
-	}
-	err = call_is_void() ? BLOSCFS_OK : bloscfs_met(mark, &why);
-	if (err != BLOSCFS_OK) {
-		status = -bloscfs_err_errno(err);
-		look_tell_failure(daemon, parent, "lookup", -status, &why);
-	}
-	if (!status)
-		status = tree_enter_entry(&daemon->tree, parent, name, &entry,
-					  &id, &ino);
-	if (!status) {
-		/* Owner and rights may have changed since it was opened. */
-		tree_stat(&daemon->tree, tree_owner(parent), &st,
-			  &container_ino, &open);
-		reply_param(daemon, id, param);
-		reply_attr_entry(daemon, &entry.attr, &st, ino, &param->attr);
-	}
-	tree_put_container(&daemon->tree, container);
-	return status;
+	return status == -ENOENT && !call_is_void() &&
+	       overlay_may_have(daemon, name) ?
+	       within_lookup_beside(daemon, parent, name, param) : status;
 }
 
 static bool run_lookup(struct daemon *daemon, struct task *task)
@@ -132,9 +99,9 @@ static bool run_lookup(struct daemon *daemon, struct task *task)
 		status = control_lookup(daemon, parent, name, &param);
 	else if (parent && (parent->kind == NODE_CONTAINER ||
 			    parent->kind == NODE_ENTRY))
-		status = lookup_in_container(daemon, parent, name, &param);
+		status = within_lookup(daemon, parent, name, &param);
 	else if (parent && parent->kind == NODE_DIR)
-		status = lookup_in_source(daemon, parent, name, &param);
+		status = lookup_in_folder(daemon, parent, name, &param);
 	else if (parent)
 		status = -ENOTDIR;
 	if (parent && !call_is_void())

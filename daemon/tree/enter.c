@@ -28,7 +28,9 @@ static struct node *add_source(struct tree *tree, struct node *parent,
 		return NULL;
 	node->st = *st;
 	node->st_ino = tree_ino(st, kind, 0);
-	if (tree->keeps && kind == NODE_CONTAINER)
+	if (!strcmp(name, TREE_BESIDE))
+		node->suffix = (uint8_t)strlen(name);
+	else if (tree->keeps && kind == NODE_CONTAINER)
 		node->suffix = (uint8_t)keep_suffix(name, &number);
 	return node;
 }

@@ -117,6 +117,7 @@ void far_rest(struct far *far)
 void far_set_library(struct far *far, struct bloscfs *fs)
 {
 	shelf_set_library(far->shelf, fs);
+	far->tables = bloscfs_beside_name(fs, 0);
 }
 
 void far_set_fresh(struct far *far, double seconds)
@@ -181,7 +182,8 @@ static bool is_taken_folder(const struct far *far,
 	const char *format = stat->index_mode ?
 			     bloscfs_dir_format(stat->index) : NULL;
 
-	return format && verdict_of(far, stat->ino) &&
+	return format && !bloscfs_dir_is_beside(stat->index) &&
+	       verdict_of(far, stat->ino) &&
 	       (!choice || (choice_takes(choice, format, path) &&
 			    !choice_excludes(choice, path)));
 }

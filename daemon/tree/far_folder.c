@@ -162,6 +162,8 @@ int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 	int status = begin_paged(far, strdup(path), true, &folder, why);
 
 	for (uint32_t i = 0; !status && (name = bloscfs_dir_index(i)); i++) {
+		if (bloscfs_dir_is_beside(i) && !far->tables)
+			continue;
 		status = look_inside(&folder, &inner, name, &index, why);
 		if (status == -ENOENT || (!status && index.is_folder)) {
 			status = 0;
@@ -172,8 +174,10 @@ int far_find_index(struct far *far, const char *path, struct src_stat *stat,
 		stat->index = i;
 		stat->index_mode = S_IFREG | 0444;
 		stat->size = index.size;
+		/* A table is the folder that it was, whatever is in it. */
 		status = far_number_parts(far, path, index.identity,
-					  &stat->ino);
+					  bloscfs_dir_is_beside(i) ?
+					  &stat->parts_mix : &stat->ino);
 		if (index.modified)
 			stat->mtime_sec = index.modified;
 		break;

@@ -13,6 +13,7 @@ struct far {
 	struct shelf *shelf;
 	int64_t started;
 	uint32_t uid, gid;
+	bool tables;		/* tables have something beside them */
 	bool may_be_one;	/* SOURCE is a prefix with a container's name */
 	/* Inodes that were looked into; the lowest bit: are containers. */
 	_Atomic uint64_t verdicts[FAR_N_VERDICTS];

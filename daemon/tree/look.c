@@ -91,6 +91,9 @@ static int accept_change(struct daemon *daemon, struct node *node,
 
 	if (node->kind != NODE_CONTAINER && !src_same_file(old, now))
 		return -ESTALE;
+	if (tree_is_beside(node))
+		return now->index_mode && bloscfs_dir_is_beside(now->index) ?
+		       0 : -ESTALE;
 	if ((daemon->opts->keep && node->kind != NODE_CONTAINER) ||
 	    leave_known(daemon, node->parent, path)) {
 		kind = src_plain_kind(now);

@@ -280,6 +280,11 @@ void tree_count(struct tree *tree, uint64_t *ret_nodes,
 	pthread_mutex_unlock(&tree->lock);
 }
 
+bool tree_is_beside(const struct node *node)
+{
+	return strcmp(node->name, TREE_BESIDE) == 0;
+}
+
 struct node *tree_owner(struct node *node)
 {
 	while (node->kind == NODE_ENTRY) {

@@ -27,6 +27,8 @@ void tree_looked_up(struct tree *tree, struct node *node);
 /* How much there is of what. */
 void tree_count(struct tree *tree, uint64_t *ret_nodes,
 		uint64_t *ret_open, uint64_t *ret_idle);
+/* Whether a node is the container beside its folder (overlay.h). */
+bool tree_is_beside(const struct node *node);
 /* The container's node that an entry lies in; a NODE_CONTAINER itself. */
 struct node *tree_owner(struct node *node);
 /* A copy of what the lock guards. */

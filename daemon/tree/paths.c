@@ -14,8 +14,11 @@ static size_t path_len(const struct node *node)
 {
 	size_t len = 0;
 
-	for (; node->parent; node = node->parent)
-		len += strlen(node->name) - node->suffix + 1;
+	for (; node->parent; node = node->parent) {
+		size_t part = strlen(node->name) - node->suffix;
+
+		len += part ? part + 1 : 0;
+	}
 	return len;
 }
 
@@ -26,6 +29,9 @@ static void write_path(const struct node *node, char *buf, size_t len)
 	buf[pos] = '\0';
 	for (; node->parent; node = node->parent) {
 		part = strlen(node->name) - node->suffix;
+		/* What is beside a folder has its path. */
+		if (!part)
+			continue;
 		pos -= part;
 		memcpy(buf + pos, node->name, part);
 		if (pos > 0)

@@ -106,7 +106,8 @@ static int add_index(const struct src *src, struct src_stat *to, int dir_fd)
 	uint32_t i;
 
 	for (i = 0; !found && (name = bloscfs_dir_index(i)); i++)
-		found = stat_below(src, dir_fd, name, &st);
+		if (src->tables || !bloscfs_dir_is_beside(i))
+			found = stat_below(src, dir_fd, name, &st);
 	if (found <= 0)
 		return found;
 	to->index = i - 1;

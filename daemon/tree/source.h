@@ -28,6 +28,7 @@ struct src {
 	int root_fd;		/* a directory; -1: on a server */
 	char *file;		/* the one container in it; NULL: a tree */
 	bool plain_walk;	/* the kernel has no openat2 */
+	bool tables;		/* tables have something beside them */
 	int64_t parts_ns;	/* how long rights of parts are believed */
 };
 

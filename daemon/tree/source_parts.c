@@ -7,6 +7,7 @@
 #include "bloscfs.h"
 #include "tree/nested.h"
 #include "tree/source_list.h"
+#include "tree/source_mix.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -162,6 +163,8 @@ int source_parts_scan(const struct src *src, int dir_fd,
 	if (status)
 		return status;
 	stat->parts = rights_keep(&scan.all);
+	if (bloscfs_dir_is_beside(stat->index))
+		stat->parts_mix = source_mix(src, dir_fd);
 	cost = (src_now() - start) * PARTS_SHARE;
 	stat->parts_until = start +
 			    (cost > src->parts_ns ? cost : src->parts_ns);

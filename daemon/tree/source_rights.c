@@ -58,6 +58,7 @@ static bool take_known(const struct src_stat *known, struct src_stat *stat)
 	if (stat->index_mode && source_parts_hold(known, stat)) {
 		stat->parts = known->parts;
 		stat->parts_until = known->parts_until;
+		stat->parts_mix = known->parts_mix;
 	}
 	return true;
 }

@@ -21,7 +21,8 @@ bool src_same_content(const struct src_stat *a, const struct src_stat *b)
 
 bool src_same_container(const struct src_stat *a, const struct src_stat *b)
 {
-	return src_same_content(a, b) && a->parts == b->parts;
+	return src_same_content(a, b) && a->parts == b->parts &&
+	       a->parts_mix == b->parts_mix;
 }
 
 int64_t src_now(void)

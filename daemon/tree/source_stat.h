@@ -37,6 +37,7 @@ struct src_stat {
 	bool nested;		/* a mount of bloscfs: an empty directory */
 	const struct rights *parts;	/* who may read a directory's parts */
 	int64_t parts_until;	/* when they are looked at again, ns */
+	uint64_t parts_mix;	/* of a table: what they are (source_mix.h) */
 };
 
 /* The same file. */

@@ -33,7 +33,7 @@ void look_tell_failure(const struct daemon *daemon, struct node *node,
 	look_name(daemon, owner, path);
 	if (tree_path(node, inner, sizeof(inner)))
 		strcpy(inner, "?");
-	else if (owner->parent)
+	else if (owner->parent && strcmp(path, "."))
 		memmove(inner, inner + strlen(path) + 1,
 			strlen(inner + strlen(path) + 1) + 1);
 	snprintf(what, sizeof(what), "%s of %s failed", deed, inner);

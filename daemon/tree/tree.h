@@ -41,6 +41,9 @@ enum node_kind {
 #define CONTROL_NAME ".bloscfs"
 #define CONTROL_FOLDER UINT32_MAX
 
+/* A name that no entry has, for the container beside a folder (overlay.h). */
+#define TREE_BESIDE "/"
+
 struct control {
 	uint32_t file;		/* which, or CONTROL_FOLDER */
 	char *text;		/* owned by the node; NULL: the folder */

@@ -3,9 +3,7 @@
  * names.c - the public interface: what names and folders say, before
  * anything is opened.
  */
-#pragma GCC visibility push(default)
-#include "bloscfs.h"
-#pragma GCC visibility pop
+#include "api/priv.h"
 
 #include "container/container.h"
 #include "container/foreign.h"
@@ -26,16 +24,19 @@ enum bloscfs_err bloscfs_is_foreign(int dirfd, bool *ret_is)
 /* The row that the i-th name of an index leads to. */
 static const struct bfs_format *find_index(size_t i, const char **ret_name)
 {
-	for (size_t k = 0; k < bfs_n_formats; k++)
-		if (bfs_formats[k]->index_name && i-- == 0) {
-			*ret_name = bfs_formats[k]->index_name;
-			return bfs_formats[k];
-		}
-	for (size_t k = 0; k < bfs_n_formats; k++)
-		if (bfs_formats[k]->index_else && i-- == 0) {
-			*ret_name = bfs_formats[k]->index_else;
-			return bfs_formats[k];
-		}
+	/* Those of containers beside their directories come last. */
+	for (int beside = 0; beside < 2; beside++)
+		for (int other = 0; other < 2; other++)
+			for (size_t k = 0; k < bfs_n_formats; k++) {
+				const struct bfs_format *row = bfs_formats[k];
+				const char *name = other ? row->index_else :
+							   row->index_name;
+
+				if (!name || row->beside != beside || i-- > 0)
+					continue;
+				*ret_name = name;
+				return row;
+			}
 	return NULL;
 }
 
@@ -44,6 +45,23 @@ const char *bloscfs_dir_index(size_t i)
 	const char *name;
 
 	return find_index(i, &name) ? name : NULL;
+}
+
+bool bloscfs_dir_is_beside(size_t i)
+{
+	const char *name;
+	const struct bfs_format *row = find_index(i, &name);
+
+	return row && row->beside;
+}
+
+const char *bloscfs_beside_name(const struct bloscfs *fs, size_t i)
+{
+	if (!fs || !(fs->views >> BFS_ROW_arrow & 1))
+		return NULL;
+	if (i == 0)
+		return "table.arrow";
+	return i == 1 && fs->views >> BFS_ROW_info & 1 ? "info.json" : NULL;
 }
 
 const char *bloscfs_dir_format(size_t i)

@@ -44,6 +44,25 @@ static void free_metas(struct bfs_meta *metas, size_t n)
 	bfs_free(metas);
 }
 
+enum bfs_err bfs_container_new(const struct bfs_format *ops,
+			       struct bfs_cache *cache,
+			       struct bfs_container **ret_container,
+			       struct bfs_diag *diag)
+{
+	struct bfs_container *container = bfs_zalloc(1, sizeof(*container));
+
+	if (!container)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
+				"no memory for a container");
+	pthread_mutex_init(&container->sizes_lock, NULL);
+	container->ops = ops;
+	container->cache = cache;
+	container->format = ops->name;
+	container->typesize = 1;
+	*ret_container = container;
+	return BFS_OK;
+}
+
 void bfs_container_close(struct bfs_container *container)
 {
 	if (!container)

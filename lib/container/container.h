@@ -109,6 +109,11 @@ const struct bfs_format *bfs_container_probe(struct bfs_source *source,
 bool bfs_container_is_short(struct bfs_source *source, const char *name);
 /* The row that takes this directory, or NULL. */
 const struct bfs_format *bfs_container_probe_in(struct bfs_dir *dir);
+/* One of a row, without a source, for the row to fill. */
+enum bfs_err bfs_container_new(const struct bfs_format *ops,
+			       struct bfs_cache *cache,
+			       struct bfs_container **ret_container,
+			       struct bfs_diag *diag) BFS_MUST_CHECK;
 /* Tells how the container's file or directory is opened again, whose descriptor
  * may be let go from then on; how->arg is taken over. False where there is none
  * (memory, a window of a file). Before the container is shared. */
@@ -123,8 +128,8 @@ bool bfs_container_is_removed(const struct bfs_container *container);
  * such thing gets a small cache of its own. A damaged container opens with
  * status DAMAGED. */
 
-/* Opens a directory container, with a guard for its files, which is copied.
- * References dir. */
+/* Opens a directory container, or the one beside a directory that is none,
+ * with a guard for its files, which is copied. References dir. */
 enum bfs_err bfs_container_open_in(struct bfs_dir *dir,
 				   const struct bfs_guard *guard,
 				   struct bfs_cache *cache,

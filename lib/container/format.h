@@ -47,6 +47,9 @@ struct bfs_format {
 	/* The probe of containers that are directories; `probe` is NULL
 	 * then. A glance: one or two openat. */
 	bool (*probe_dir)(struct bfs_dir *dir);
+	/* Of a directory: it stays one, and the container's entries stand
+	 * among its own. */
+	bool beside;
 	/* Of a directory: the file in it that a writer changes with the
 	 * content; one that tells a damaged container without it. */
 	const char *index_name, *index_else;

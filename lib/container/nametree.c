@@ -362,6 +362,54 @@ void bfs_nametree_free(struct bfs_nametree *tree)
 	bfs_free(tree);
 }
 
+/* ---- a part of a tree ------------------------------------------------- */
+
+/* Adds a copy of node `from`, whose children are not there yet: first is where
+ * they are in the old tree. */
+static bool add_copy(struct bfs_nametree *tree, uint32_t *cap,
+		     const struct bfs_name_node *from, const char *name,
+		     uint32_t parent)
+{
+	struct bfs_name_node *nodes = tree->nodes;
+
+	if (tree->n == *cap) {
+		*cap = *cap ? 2 * *cap : 16;
+		nodes = bfs_realloc(nodes, *cap * sizeof(*nodes));
+		if (!nodes)
+			return false;
+		tree->nodes = nodes;
+	}
+	nodes[tree->n] = *from;
+	nodes[tree->n].parent = parent;
+	nodes[tree->n].name = bfs_memdup0(name, strlen(name));
+	return nodes[tree->n++].name != NULL;
+}
+
+enum bfs_err bfs_nametree_cut(const struct bfs_nametree *tree, uint32_t node,
+			      struct bfs_nametree **ret_tree,
+			      struct bfs_diag *diag)
+{
+	struct bfs_nametree *cut = bfs_zalloc(1, sizeof(*cut));
+	uint32_t cap = 0;
+	bool ok = cut && add_copy(cut, &cap, &tree->nodes[node], "", 0);
+
+	/* Each one's children go behind all that were met before them. */
+	for (uint32_t i = 0; ok && i < cut->n; i++) {
+		uint32_t from = cut->nodes[i].first;
+
+		cut->nodes[i].first = cut->n;
+		for (uint32_t k = 0; ok && k < cut->nodes[i].n_children; k++)
+			ok = add_copy(cut, &cap, &tree->nodes[from + k],
+				      tree->nodes[from + k].name, i);
+	}
+	if (!ok) {
+		bfs_nametree_free(cut);
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for names");
+	}
+	*ret_tree = cut;
+	return BFS_OK;
+}
+
 int bfs_name_compare(const char *have, const char *name, size_t len)
 {
 	int c = strncmp(have, name, len);

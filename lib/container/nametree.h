@@ -44,6 +44,11 @@ enum bfs_err bfs_nametree_build(const struct bfs_path *paths, size_t n,
 				struct bfs_diag *diag) BFS_MUST_CHECK;
 void bfs_nametree_free(struct bfs_nametree *tree);	/* NULL is fine */
 
+/* A copy of what lies below a node: numbers of members are those of tree. */
+enum bfs_err bfs_nametree_cut(const struct bfs_nametree *tree, uint32_t node,
+			      struct bfs_nametree **ret_tree,
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
+
 /* Orders a name before, as or after one of len bytes, as strcmp does. */
 int bfs_name_compare(const char *have, const char *name, size_t len);
 

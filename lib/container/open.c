@@ -75,14 +75,21 @@ bool bfs_container_is_short(struct bfs_source *source, const char *name)
 	       row->is_short(head, len, bfs_source_len(source));
 }
 
-const struct bfs_format *bfs_container_probe_in(struct bfs_dir *dir)
+static const struct bfs_format *probe_rows(struct bfs_dir *dir, bool beside)
 {
 	size_t i;
 
 	for (i = 0; i < bfs_n_formats; i++)
-		if (bfs_formats[i]->probe_dir && bfs_formats[i]->probe_dir(dir))
+		if (bfs_formats[i]->probe_dir &&
+		    bfs_formats[i]->beside == beside &&
+		    bfs_formats[i]->probe_dir(dir))
 			return bfs_formats[i];
 	return NULL;
+}
+
+const struct bfs_format *bfs_container_probe_in(struct bfs_dir *dir)
+{
+	return probe_rows(dir, false);
 }
 
 /* Of the row that was found, or NULL: none was, or the error of the moment met
@@ -92,23 +99,11 @@ static enum bfs_err new_container(const struct bfs_format *ops, uint64_t mark,
 				  struct bfs_container **ret_container,
 				  struct bfs_diag *diag)
 {
-	struct bfs_container *container;
-
 	if (!ops)
 		return bfs_moment_settle(mark, bfs_fail(
 				diag, BFS_ERR_NOT_FORMAT, 0,
 				"not a Blosc container"), diag);
-	container = bfs_zalloc(1, sizeof(*container));
-	if (!container)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0,
-				"no memory for a container");
-	pthread_mutex_init(&container->sizes_lock, NULL);
-	container->ops = ops;
-	container->cache = cache;
-	container->format = ops->name;
-	container->typesize = 1;
-	*ret_container = container;
-	return BFS_OK;
+	return bfs_container_new(ops, cache, ret_container, diag);
 }
 
 /* Fails if the source changed meanwhile: what was read may then be half of the
@@ -144,10 +139,12 @@ enum bfs_err bfs_container_open_in(struct bfs_dir *dir,
 				   struct bfs_diag *diag)
 {
 	uint64_t mark = bfs_moment_mark();
+	const struct bfs_format *row = bfs_container_probe_in(dir);
 	struct bfs_container *container;
 
-	BFS_TRY(new_container(bfs_container_probe_in(dir), mark, cache,
-			      &container, diag));
+	if (!row)
+		row = probe_rows(dir, true);
+	BFS_TRY(new_container(row, mark, cache, &container, diag));
 	container->guard = *guard;
 	container->dir = bfs_dir_ref(dir);
 	return open_row(container, NULL, mark, ret_container, diag);

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/moment.h"
 #include "container/nametree.h"
+#include "container/table.h"
 #include "view/kept.h"
 #include "view/members.h"
 #include "view/view.h"
@@ -40,10 +41,11 @@ static struct bfs_member *find_member(const struct bfs_file *file,
 		       : NULL;
 }
 
-enum bfs_err bfs_member_source(struct bfs_file *file,
-			       const struct bfs_node *node,
-			       struct bfs_source **ret_source,
-			       const char **ret_name, struct bfs_diag *diag)
+/* The bytes of a member as a source of their own, and its name. */
+static enum bfs_err open_source(struct bfs_file *file,
+				const struct bfs_node *node,
+				struct bfs_source **ret_source,
+				const char **ret_name, struct bfs_diag *diag)
 {
 	static const struct bfs_stream joined = { BFS_STREAM_JOINED, 0 };
 	struct bfs_member *m = find_member(file, node);
@@ -63,6 +65,53 @@ enum bfs_err bfs_member_source(struct bfs_file *file,
 				 ret_source, diag);
 }
 
+static bool is_table(const struct bfs_file *file, const struct bfs_node *node)
+{
+	return bfs_file_shows(file, BFS_ROW_arrow) &&
+	       bfs_table_is_below(file->array->container,
+				  (uint32_t)bfs_min(node->index, UINT32_MAX));
+}
+
+/* What the offsets of members lead into. */
+static enum bfs_err open_whole(struct bfs_file *file,
+			       struct bfs_source **ret_source,
+			       struct bfs_diag *diag)
+{
+	static const struct bfs_stream joined = { BFS_STREAM_JOINED, 0 };
+	const struct bfs_container *container = file->array->container;
+
+	if (container->is_store) {
+		*ret_source = bfs_source_ref(container->source);
+		return BFS_OK;
+	}
+	return bfs_array_as_source(file->array, &joined, 0, container->nbytes,
+				   ret_source, diag);
+}
+
+enum bfs_err bfs_member_open(struct bfs_file *file,
+			     const struct bfs_node *node,
+			     struct bfs_container **ret_container,
+			     struct bfs_diag *diag)
+{
+	struct bfs_cache *cache = bfs_engine_cache(file->array->engine);
+	struct bfs_source *source;
+	const char *name;
+	enum bfs_err err;
+
+	if (is_table(file, node)) {
+		BFS_TRY(open_whole(file, &source, diag));
+		err = bfs_table_open_below(file->array->container,
+					   (uint32_t)node->index, source,
+					   cache, ret_container, diag);
+	} else {
+		BFS_TRY(open_source(file, node, &source, &name, diag));
+		err = bfs_container_open(source, name, NULL, cache,
+					 ret_container, diag);
+	}
+	bfs_source_unref(source);
+	return err;
+}
+
 bool bfs_member_is_container(struct bfs_file *file, const struct bfs_node *node)
 {
 	uint64_t mark = bfs_moment_mark();
@@ -74,11 +123,13 @@ bool bfs_member_is_container(struct bfs_file *file, const struct bfs_node *node)
 	if (node->view != BFS_ROW_members)
 		return false;
 	m = find_member(file, node);
-	if (!m || m->err != BFS_OK)
+	if (!m)
+		return is_table(file, node);
+	if (m->err != BFS_OK)
 		return false;
 	looked = atomic_load(&m->looked);
 	if (looked == UNSEEN) {
-		if (bfs_member_source(file, node, &source, &name, NULL))
+		if (open_source(file, node, &source, &name, NULL))
 			return false;
 		looked = bfs_container_probe(source, name) ? CONTAINER : PLAIN;
 		bfs_source_unref(source);

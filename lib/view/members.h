@@ -8,14 +8,14 @@
 
 #include "view/view.h"
 
-/* The bytes of a member as a source of their own (unref it), and its name. */
-enum bfs_err bfs_member_source(struct bfs_file *file,
-			       const struct bfs_node *node,
-			       struct bfs_source **ret_source,
-			       const char **ret_name,
-			       struct bfs_diag *diag) BFS_MUST_CHECK;
-/* Whether a node is a member that is a container. */
+/* Whether a node is a member that is a container, or a folder of them that is a
+ * table, where that is shown as one. */
 bool bfs_member_is_container(struct bfs_file *file,
 			     const struct bfs_node *node);
+/* Opens such a node. */
+enum bfs_err bfs_member_open(struct bfs_file *file,
+			     const struct bfs_node *node,
+			     struct bfs_container **ret_container,
+			     struct bfs_diag *diag) BFS_MUST_CHECK;
 
 #endif

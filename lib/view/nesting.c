@@ -174,18 +174,10 @@ static enum bfs_err open_child(struct bfs_nesting *nesting,
 			       struct bfs_file **ret_file,
 			       struct bfs_diag *diag)
 {
-	struct bfs_source *source;
 	struct bfs_container *container;
 	struct bfs_array *array;
-	const char *name;
-	enum bfs_err err;
 
-	BFS_TRY(bfs_member_source(parent, node, &source, &name, diag));
-	err = bfs_container_open(source, name, NULL,
-				 bfs_engine_cache(nesting->engine), &container,
-				 diag);
-	bfs_source_unref(source);
-	BFS_TRY(err);
+	BFS_TRY(bfs_member_open(parent, node, &container, diag));
 	BFS_TRY(bfs_array_open(nesting->engine, container, &array, diag));
 	return bfs_file_new(array, nesting->views, ret_file, diag);
 }

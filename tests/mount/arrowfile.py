@@ -172,7 +172,7 @@ class Batch:
     def column(self, field, values=None):
         n, n_nulls = next(self.nodes)
         there = self.bits(n)
-        if there is not None and n_nulls != -1:
+        if there is not None:
             assert (~there).sum() == n_nulls, "nulls are not as many"
         assert there is not None or n_nulls == 0
         if field.kind == "list":

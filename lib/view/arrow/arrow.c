@@ -2,27 +2,26 @@
 /*
  * arrow.c - data.arrow: an array of one dimension as a table in an Arrow IPC
  * file: the fields of its records as columns, or one column `data`.
- * table.arrow: a table of a store, of all columns that Arrow has.
+ * table.arrow: a table of a store or a directory, all columns that Arrow has.
  */
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "text/json.h"
+#include "view/arrow/batches.h"
 #include "view/arrow/ctable.h"
 #include "view/arrow/fill.h"
 #include "view/arrow/items.h"
 #include "view/arrow/layout.h"
+#include "view/arrow/rootdir.h"
 #include "view/parts.h"
 #include "view/payload.h"
 #include "view/view.h"
 
 #include <stdio.h>
 
-/* What is decoded, at most, to count the values that are none. */
-#define COUNTED ((uint64_t)256 << 20)
-
 static const struct bfs_stream data_stream = { BFS_STREAM_DATA, 0 };
 
-enum kind { KIND_DATA, KIND_TABLE };
+enum kind { KIND_DATA, KIND_TABLE, KIND_ROOTDIR };
 
 struct arrow {
 	enum kind kind;
@@ -30,6 +29,7 @@ struct arrow {
 	struct bfs_arrow_table table;
 	struct bfs_arrow_lefts lefts;
 	struct bfs_arrow_stores stores;
+	struct bfs_arrow_counts counts;
 	uint64_t data_len;		/* bytes that the array must have */
 };
 
@@ -39,6 +39,7 @@ static void arrow_release(void *state)
 {
 	struct arrow *arrow = state;
 
+	bfs_arrow_counts_release(&arrow->counts);
 	bfs_arrow_release(&arrow->table);
 	bfs_arrow_lefts_release(&arrow->lefts);
 	bfs_arrow_stores_release(&arrow->stores);
@@ -71,7 +72,7 @@ static enum bfs_err lay_out_array(const struct bfs_file *file,
 				"the array has too many items");
 	if (table->n_rows)
 		BFS_TRY(bfs_arrow_add_run(table, 0, table->n_rows, diag));
-	return BFS_OK;
+	return bfs_arrow_cut_runs(table, BFS_ARROW_COUNTED, diag);
 }
 
 static enum bfs_err lay_out(struct bfs_file *file, struct arrow *arrow,
@@ -81,9 +82,14 @@ static enum bfs_err lay_out(struct bfs_file *file, struct arrow *arrow,
 		BFS_TRY(bfs_arrow_add_ctable(file, &arrow->table,
 					     &arrow->lefts, &arrow->stores,
 					     diag));
+	else if (arrow->kind == KIND_ROOTDIR)
+		BFS_TRY(bfs_arrow_add_rootdir(file, &arrow->table,
+					      &arrow->lefts, &arrow->stores,
+					      diag));
 	else
 		BFS_TRY(lay_out_array(file, arrow, diag));
-	return bfs_arrow_lay(&arrow->table, diag);
+	BFS_TRY(bfs_arrow_lay(&arrow->table, diag));
+	return bfs_arrow_counts_new(&arrow->table, &arrow->counts, diag);
 }
 
 static enum bfs_err find_arrow(struct bfs_file *file, void **ret_state,
@@ -95,7 +101,8 @@ static enum bfs_err find_arrow(struct bfs_file *file, void **ret_state,
 
 	if (!arrow)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for Arrow");
-	arrow->kind = bfs_arrow_is_ctable(file) ? KIND_TABLE : KIND_DATA;
+	arrow->kind = bfs_arrow_is_ctable(file) ? KIND_TABLE :
+		      bfs_arrow_is_rootdir(file) ? KIND_ROOTDIR : KIND_DATA;
 	err = lay_out(file, arrow, &why);
 	if (bfs_err_passes(err)) {
 		arrow_release(arrow);
@@ -125,68 +132,17 @@ static const struct arrow *find_entry(struct bfs_file *file)
 	return arrow && !arrow->why[0] ? arrow : NULL;
 }
 
-/* ---- values ---------------------------------------------------------- */
+/* ---- the view -------------------------------------------------------- */
 
-/* Of each column in each run: how many values are none. -1 where that is not
- * looked for, or not to be found out. */
-static enum bfs_err count_nulls(struct bfs_file *file, unsigned key,
-				char **ret_text, size_t *ret_len,
+static enum bfs_err count_nulls(const void *arg, size_t i, int64_t *ret_n,
 				struct bfs_diag *diag)
 {
-	const struct arrow *arrow = find_entry(file);
+	const struct arrow *arrow = arg;
 	const struct bfs_arrow_reader reader = bfs_arrow_reader(&arrow->stores);
-	const struct bfs_arrow_table *table = &arrow->table;
-	size_t n = table->n_columns * table->n_runs;
-	int64_t *counts = bfs_zalloc(n, sizeof(*counts));
-	uint64_t spent = 0;
 
-	(void)key;
-	if (!counts)
-		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for counts");
-	for (size_t i = 0; i < n; i++) {
-		const struct bfs_arrow_run *run =
-			&table->runs[i / table->n_columns];
-		size_t k = i % table->n_columns;
-		enum bfs_err err = BFS_ERR_LIMIT;
-
-		if (table->columns[k].nulls.rule == BFS_ARROW_ALL)
-			continue;
-		spent += run->n * table->columns[k].step;
-		if (spent <= COUNTED)
-			err = bfs_arrow_count_nulls(table, &reader, k, run,
-						    &counts[i], diag);
-		if (bfs_err_passes(err)) {
-			bfs_free(counts);
-			return err;
-		}
-		if (err != BFS_OK)
-			counts[i] = -1;
-	}
-	*ret_text = (char *)counts;
-	*ret_len = n * sizeof(*counts);
-	return BFS_OK;
+	return bfs_arrow_count_batch(&arrow->table, &reader, &arrow->counts, i,
+				     ret_n, diag);
 }
-
-/* Whether a range has metadata that tell such counts. */
-static bool has_counts(const struct bfs_arrow_table *table, uint64_t off,
-		       uint64_t len)
-{
-	bool nulls = false;
-	uint64_t end = off + len, in_batch;
-	size_t i;
-
-	for (size_t k = 0; k < table->n_columns; k++)
-		nulls |= table->columns[k].nulls.rule != BFS_ARROW_ALL;
-	off = bfs_max(off, table->head_len);
-	end = bfs_min(end, table->tail_off);
-	if (!nulls || off >= end)
-		return false;
-	i = bfs_arrow_batch_at(table, off, &in_batch);
-	return in_batch < table->runs[i].meta_len ||
-	       (i + 1 < table->n_runs && table->runs[i + 1].off < end);
-}
-
-/* ---- the view -------------------------------------------------------- */
 
 static size_t arrow_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 {
@@ -195,7 +151,7 @@ static size_t arrow_roots(struct bfs_file *file, struct bfs_root *ret_roots)
 	if (!arrow)
 		return 0;
 	ret_roots[0] = (struct bfs_root){
-		arrow->kind == KIND_TABLE ? "table.arrow" : "data.arrow", 0
+		arrow->kind == KIND_DATA ? "data.arrow" : "table.arrow", 0
 	};
 	return 1;
 }
@@ -228,7 +184,7 @@ static enum bfs_err arrow_open(struct bfs_file *file,
 	(void)node;
 	if (!arrow)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	if (arrow->kind == KIND_TABLE)
+	if (arrow->kind != KIND_DATA)
 		return BFS_OK;
 	BFS_TRY(bfs_payload_ready(file, diag));
 	BFS_TRY(bfs_array_len(file->array, &data_stream, &len, diag));
@@ -243,19 +199,15 @@ static enum bfs_err arrow_fill(struct bfs_file *file,
 			       uint8_t *buf, size_t len, struct bfs_diag *diag)
 {
 	const struct arrow *arrow = find_entry(file);
+	const struct bfs_arrow_counter counter = { count_nulls, arrow };
 	struct bfs_arrow_reader reader;
-	const char *counts = NULL;
-	size_t counts_len;
 
 	(void)node;
 	if (!arrow)
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
-	if (has_counts(&arrow->table, off, len))
-		BFS_TRY(bfs_kept_text(file, BFS_ROW_arrow, 0, count_nulls,
-				      &counts, &counts_len, diag));
 	reader = bfs_arrow_reader(&arrow->stores);
-	return bfs_arrow_fill(&arrow->table, &reader, (const int64_t *)counts,
-			      off, buf, len, diag);
+	return bfs_arrow_fill(&arrow->table, &reader, &counter, off, buf, len,
+			      diag);
 }
 
 static enum bfs_err arrow_part(struct bfs_file *file,
@@ -272,7 +224,7 @@ static enum bfs_err arrow_part(struct bfs_file *file,
 		return bfs_fail(diag, BFS_ERR_INVALID, 0, "no such entry");
 	ret_part->made = true;
 	ret_part->len = len;
-	if (arrow->kind == KIND_TABLE ||
+	if (arrow->kind != KIND_DATA ||
 	    !bfs_arrow_is_stored(&arrow->table, off, &store, &at, &stored))
 		return BFS_OK;
 	ret_part->made = false;
@@ -298,7 +250,6 @@ const struct bfs_view bfs_view_arrow = {
 	.name = "arrow",
 	.groups = " tables ",
 	.in_stores = true,
-	.n_texts = 1,
 	.roots = arrow_roots,
 	.stat = arrow_stat,
 	.open = arrow_open,

@@ -6,8 +6,10 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "container/table.h"
 #include "text/json.h"
 #include "text/json_read.h"
+#include "view/arrow/batches.h"
 #include "view/arrow/living.h"
 #include "view/arrow/message.h"
 #include "view/arrow/packed.h"
@@ -16,12 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define META "_meta"
-#define VALID "_valid_rows"
 #define COLUMNS "_cols/"
-/* Runs times columns, and runs times texts, of which each is looked for. */
-#define MOST_PARTS 65536
-#define MOST_ENDS 1024
 
 /* What a table is made of. */
 struct making {
@@ -43,7 +40,8 @@ struct item {
 
 bool bfs_arrow_is_ctable(struct bfs_file *file)
 {
-	return bfs_arrow_has_key(file, META) && bfs_arrow_has_key(file, VALID);
+	return bfs_arrow_has_key(file, BFS_TABLE_META) &&
+	       bfs_arrow_has_key(file, BFS_TABLE_MARKS);
 }
 
 /* ---- keys ------------------------------------------------------------ */
@@ -111,32 +109,6 @@ static bool is_kind(const struct item *item, const char *kind)
 	return strcmp(item->kind, kind) == 0;
 }
 
-/* An array of the store: good, and of at least n rows that can be read. */
-static enum bfs_err need_rows(const struct making *making, size_t store,
-			      uint64_t n, struct bfs_diag *diag)
-{
-	const struct bfs_array *array = making->stores->list[store];
-	const struct bfs_array_meta *meta = &array->container->array;
-	uint64_t len, wanted = array->container->typesize;
-
-	if (!meta->present || meta->ndim < 1 || !array->has_nd)
-		return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
-				"its container is no sound array");
-	for (unsigned d = 0; d < meta->ndim; d++)
-		if (meta->shape[d] < 0 ||
-		    !bfs_mul(wanted, (uint64_t)meta->shape[d], &wanted))
-			return bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0,
-					"it has too many items");
-	BFS_TRY(bfs_arrow_store_len(making->stores, store, &len, diag));
-	if (len != wanted)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
-				"the data has not the length of its shape");
-	if ((uint64_t)meta->shape[0] < n)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
-				"it has less rows than the table");
-	return BFS_OK;
-}
-
 /* Marks of rows: a byte each. */
 static enum bfs_err need_marks(const struct making *making, size_t store,
 			       uint64_t n, struct bfs_diag *diag)
@@ -144,7 +116,7 @@ static enum bfs_err need_marks(const struct making *making, size_t store,
 	const struct bfs_container *container =
 		making->stores->list[store]->container;
 
-	BFS_TRY(need_rows(making, store, n, diag));
+	BFS_TRY(bfs_arrow_need_rows(making->stores, store, n, diag));
 	if (container->array.ndim != 1 || container->typesize != 1)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
 				"marks of rows are not a byte each");
@@ -362,8 +334,9 @@ static enum bfs_err add_column(const struct making *making,
 					"values of variable length that are "
 					"not stored as Arrow has them");
 	BFS_TRY(open_beside(making, item, "", &store, diag));
-	BFS_TRY(need_rows(making, store, making->table->n_rows +
-			  is_kind(item, "utf8"), diag));
+	BFS_TRY(bfs_arrow_need_rows(making->stores, store,
+				    making->table->n_rows +
+				    is_kind(item, "utf8"), diag));
 	if (is_kind(item, "utf8"))
 		return add_texts(making, item, store, diag);
 	if (is_kind(item, "dictionary"))
@@ -453,8 +426,8 @@ static enum bfs_err read_schema(const struct making *making,
 	bool is_table;
 	char *text;
 
-	BFS_TRY(bfs_arrow_open_key(making->file, making->stores, META, &store,
-				   diag));
+	BFS_TRY(bfs_arrow_open_key(making->file, making->stores,
+				   BFS_TABLE_META, &store, diag));
 	meta = making->stores->list[store];
 	BFS_TRY(bfs_arrow_get_text(meta, "kind", &text, &len, diag));
 	is_table = strcmp(text, "ctable") == 0;
@@ -509,19 +482,17 @@ static enum bfs_err find_rows(struct making *making,
 			      struct bfs_diag *diag)
 {
 	const struct bfs_arrow_reader reader = bfs_arrow_reader(making->stores);
-	uint64_t most = BFS_ARROW_RUNS;
+	size_t most = bfs_arrow_most_runs(count(schema, NULL),
+					  count(schema, "utf8"));
 
-	BFS_TRY(bfs_arrow_open_key(making->file, making->stores, VALID,
-				   &making->valid, diag));
+	BFS_TRY(bfs_arrow_open_key(making->file, making->stores,
+				   BFS_TABLE_MARKS, &making->valid, diag));
 	BFS_TRY(need_marks(making, making->valid, 0, diag));
 	BFS_TRY(bfs_arrow_store_len(making->stores, making->valid,
 				    &making->n_valid, diag));
-	most = bfs_min(most, MOST_PARTS / (count(schema, NULL) + 1));
-	most = bfs_min(most, MOST_ENDS / (count(schema, "utf8") + 1));
-	most = bfs_max(most, 1);
 	return bfs_arrow_find_living(making->table, &reader, making->valid,
-				     making->n_valid, (size_t)most, ret_all,
-				     diag);
+				     making->n_valid, most,
+				     ret_all, diag);
 }
 
 /* An offset of a column of texts. */
@@ -600,6 +571,7 @@ static enum bfs_err add_all(struct making *making,
 				"Arrow has none of its columns");
 	if (all)
 		BFS_TRY(add_marks(making, diag));
+	BFS_TRY(bfs_arrow_cut_runs(making->table, BFS_ARROW_COUNTED, diag));
 	return find_spans(making, diag);
 }
 

@@ -437,15 +437,21 @@ static enum bfs_err fill_body(const struct bfs_arrow_table *table,
 
 /* Bytes of a batch's metadata. */
 static enum bfs_err fill_meta(const struct bfs_arrow_table *table, size_t i,
-			      const int64_t *n_nulls, uint64_t off,
-			      uint8_t *buf, size_t len, struct bfs_diag *diag)
+			      const struct bfs_arrow_counter *counter,
+			      uint64_t off, uint8_t *buf, size_t len,
+			      struct bfs_diag *diag)
 {
+	BFS_CLEANUP(bfs_freep) int64_t *n_nulls =
+		bfs_zalloc(table->n_columns, sizeof(*n_nulls));
 	uint8_t *meta;
 	size_t meta_len;
 
-	BFS_TRY(bfs_arrow_make_batch(table, i, n_nulls ? n_nulls +
-				     i * table->n_columns : NULL,
-				     &meta, &meta_len, diag));
+	if (!n_nulls)
+		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for counts");
+	if (counter)
+		BFS_TRY(counter->count(counter->arg, i, n_nulls, diag));
+	BFS_TRY(bfs_arrow_make_batch(table, i, n_nulls, &meta, &meta_len,
+				     diag));
 	memcpy(buf, meta + off, len);
 	bfs_free(meta);
 	return BFS_OK;
@@ -453,7 +459,8 @@ static enum bfs_err fill_meta(const struct bfs_arrow_table *table, size_t i,
 
 /* As much as lies in one part of the file: *ret_len of it. */
 static enum bfs_err fill_some(const struct bfs_arrow_table *table,
-			      struct job *job, const int64_t *n_nulls,
+			      struct job *job,
+			      const struct bfs_arrow_counter *counter,
 			      uint64_t off, uint8_t *buf, size_t len,
 			      size_t *ret_len, struct bfs_diag *diag)
 {
@@ -475,7 +482,7 @@ static enum bfs_err fill_some(const struct bfs_arrow_table *table,
 	job->run = &table->runs[i];
 	if (in_batch < job->run->meta_len) {
 		*ret_len = (size_t)bfs_min(len, job->run->meta_len - in_batch);
-		return fill_meta(table, i, n_nulls, in_batch, buf, *ret_len,
+		return fill_meta(table, i, counter, in_batch, buf, *ret_len,
 				 diag);
 	}
 	range.off = in_batch - job->run->meta_len;
@@ -501,8 +508,9 @@ static enum bfs_err begin_job(const struct bfs_arrow_reader *reader,
 
 enum bfs_err bfs_arrow_fill(const struct bfs_arrow_table *table,
 			    const struct bfs_arrow_reader *reader,
-			    const int64_t *n_nulls, uint64_t off, uint8_t *buf,
-			    size_t len, struct bfs_diag *diag)
+			    const struct bfs_arrow_counter *counter,
+			    uint64_t off, uint8_t *buf, size_t len,
+			    struct bfs_diag *diag)
 {
 	struct job job;
 	enum bfs_err err = BFS_OK;
@@ -511,7 +519,7 @@ enum bfs_err bfs_arrow_fill(const struct bfs_arrow_table *table,
 	while (len && err == BFS_OK) {
 		size_t n;
 
-		err = fill_some(table, &job, n_nulls, off, buf, len, &n, diag);
+		err = fill_some(table, &job, counter, off, buf, len, &n, diag);
 		if (err != BFS_OK)
 			break;
 		off += n;

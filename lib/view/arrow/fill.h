@@ -8,12 +8,20 @@
 
 #include "view/arrow/table.h"
 
-/* Exactly len bytes at off, both inside the file. n_nulls: for each run those
- * of each column; NULL for unknown (message.h). */
+/* Tells how many values of run i are none, into ret_n: of each column. */
+struct bfs_arrow_counter {
+	enum bfs_err (*count)(const void *arg, size_t i, int64_t *ret_n,
+			      struct bfs_diag *diag);
+	const void *arg;
+};
+
+/* Exactly len bytes at off, both inside the file. counter NULL: no column has
+ * any. */
 enum bfs_err bfs_arrow_fill(const struct bfs_arrow_table *table,
 			    const struct bfs_arrow_reader *reader,
-			    const int64_t *n_nulls, uint64_t off, uint8_t *buf,
-			    size_t len, struct bfs_diag *diag) BFS_MUST_CHECK;
+			    const struct bfs_arrow_counter *counter,
+			    uint64_t off, uint8_t *buf, size_t len,
+			    struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Where a column's values lie in the file as they are stored: the bytes at off,
  * if so, are those at *ret_at of its store, as many as *ret_len. False: they

@@ -220,22 +220,14 @@ static void put_pair(struct bfs_flat *flat, size_t *at, uint64_t first,
 	*at += PAIR_LEN;
 }
 
-/* How many of a column's values are none: told where the bits are. */
-static uint64_t tell_nulls(const struct bfs_arrow_column *column,
-			   const int64_t *n_nulls, size_t i)
-{
-	if (column->nulls.rule == BFS_ARROW_ALL)
-		return 0;
-	return n_nulls ? (uint64_t)n_nulls[i] : UINT64_MAX;
-}
-
 /* Whether the field of the column's level has its bits. */
 static bool has_bits(const struct bfs_arrow_column *column, unsigned level)
 {
 	return level == (column->nulls.by_row ? 0 : column->n_lists);
 }
 
-/* FieldNode: values, and how many are none. */
+/* FieldNode: values, and how many are none, which is told where the bits
+ * are. */
 static void put_nodes(struct bfs_flat *flat, size_t vector,
 		      const struct bfs_arrow_table *table, uint64_t n_rows,
 		      const int64_t *n_nulls)
@@ -247,8 +239,8 @@ static void put_nodes(struct bfs_flat *flat, size_t vector,
 		uint64_t n = n_rows;
 
 		for (unsigned k = 0; k <= column->n_lists; k++) {
-			put_pair(flat, &at, n, has_bits(column, k) ?
-				 tell_nulls(column, n_nulls, i) : 0);
+			put_pair(flat, &at, n, n_nulls && has_bits(column, k) ?
+				 (uint64_t)n_nulls[i] : 0);
 			if (k < column->n_lists)
 				n *= column->lists[k];
 		}

@@ -14,7 +14,7 @@ enum bfs_err bfs_arrow_make_head(const struct bfs_arrow_table *table,
 				 uint8_t **ret_head, size_t *ret_len,
 				 struct bfs_diag *diag) BFS_MUST_CHECK;
 /* The metadata of the batch that has run i, up to a multiple of 64. Their
- * length does not depend on n_nulls: of each column; NULL for unknown. */
+ * length does not depend on n_nulls: of each column; NULL for none. */
 enum bfs_err bfs_arrow_make_batch(const struct bfs_arrow_table *table,
 				  size_t i, const int64_t *n_nulls,
 				  uint8_t **ret_meta, size_t *ret_len,
