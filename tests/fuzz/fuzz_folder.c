@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fuzz_folder.c - any bytes as the files of a container that is a folder: a
- * sparse frame, a column of bcolz. All entries are walked, and the views are
+ * sparse frame, a column of bcolz, a table. All entries are walked, and the views are
  * held against one another (entries.h).
  *
  * The bytes are files one after the other: a byte that picks the name, three
@@ -39,9 +39,19 @@ static void name_entry(uint8_t id, char path[32])
 	static const char *const fixed[] = {
 		"chunks.b2frame", "meta/sizes", "meta/storage", "__attrs__",
 	};
+	static const char *const table[] = {
+		"_meta.b2f", "_valid_rows.b2nd", "_cols/a.b2nd",
+		"_cols/b.b2nd", "_cols/a.notnull.b2nd", "_cols/b.utf8.b2nd",
+		"_cols/b_dict.b2b", "_cols/c/d.b2nd", "__rootdirs__",
+		"a/meta/sizes", "a/meta/storage", "a/data/__0.blp",
+		"b/meta/sizes", "b/meta/storage", "b/data/__0.blp",
+		"b/data/__1.blp",
+	};
 
 	if (id < 4)
 		snprintf(path, 32, "%s", fixed[id]);
+	else if (id >= 240)
+		snprintf(path, 32, "%s", table[id - 240]);
 	else if (id < 128)
 		snprintf(path, 32, "%08X.chunk", id - 4u);
 	else

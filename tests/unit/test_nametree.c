@@ -437,6 +437,32 @@ static void escaped_names_are_numbered_from_two(void **state)
 	}
 }
 
+static void a_part_of_a_tree_is_a_tree(void **state)
+{
+	static const char *const names[] = { "a/b/x", "z", "a/b/c/y", "a/q",
+					     "a/b/c/d/e", "b/x" };
+	struct bfs_path paths[6];
+	struct bfs_nametree *tree, *cut;
+	uint32_t node = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++)
+		paths[i] = (struct bfs_path){ names[i], strlen(names[i]), i };
+	assert_int_equal(bfs_nametree_build(paths, 6, &tree, NULL), BFS_OK);
+	NEED(bfs_nametree_find(tree, node, "a", 1, &node));
+	NEED(bfs_nametree_find(tree, node, "b", 1, &node));
+	assert_int_equal(bfs_nametree_cut(tree, node, &cut, NULL), BFS_OK);
+	bfs_nametree_free(tree);
+	check_tree(cut);
+	assert_int_equal(cut->n, 6);
+	assert_int_equal(find(cut, "x"), 0);
+	assert_int_equal(find(cut, "c"), -1);
+	assert_int_equal(find(cut, "c/y"), 2);
+	assert_int_equal(find(cut, "c/d/e"), 4);
+	assert_int_equal(find(cut, "q"), -2);
+	bfs_nametree_free(cut);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -456,6 +482,7 @@ int main(void)
 		T(long_names_made_to_look_alike_take_no_longer),
 		T(no_memory_anywhere_is_said_and_nothing_kept),
 		T(escaped_names_are_numbered_from_two),
+		T(a_part_of_a_tree_is_a_tree),
 	};
 
 	return cmocka_run_group_tests_name("nametree", tests, NULL, NULL);

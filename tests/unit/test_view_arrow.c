@@ -5,6 +5,7 @@
  */
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "view/arrow/batches.h"
 #include "view/arrow/fill.h"
 #include "view/arrow/flat.h"
 #include "view/arrow/items.h"
@@ -302,6 +303,79 @@ static void a_table_beyond_all_lengths_is_refused(void **state)
 	bfs_arrow_release(&table);
 }
 
+static enum bfs_err read_damage(const void *arg, size_t store, uint64_t off,
+				void *buf, size_t len, struct bfs_diag *diag)
+{
+	(void)arg;
+	(void)store;
+	(void)buf;
+	(void)len;
+	return bfs_fail(diag, BFS_ERR_CORRUPT, off, "damage");
+}
+
+/* Every third of 20000 times is none. */
+static void what_is_none_is_counted_batch_by_batch(void **state)
+{
+	static const struct bfs_arrow_reader damage = { read_damage, NULL };
+	static int64_t times[20000];
+	struct bfs_arrow_counts counts;
+	struct bfs_arrow_table table;
+	struct bfs_arrow_lefts lefts;
+	int64_t n, all = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 20000; i++)
+		times[i] = i % 3 ? (int64_t)i : INT64_MIN;
+	stores = (struct stores){ .bytes = { (const uint8_t *)times },
+				  .len = { sizeof(times) } };
+	make_table("<M8[us]", 8, 20000, &table, &lefts);
+	assert_int_equal(bfs_arrow_cut_runs(&table, 8 * 4096, NULL), BFS_OK);
+	assert_int_equal(table.n_runs, 5);
+	assert_int_equal(table.runs[4].first, 4 * 4096);
+	assert_int_equal(table.runs[4].n, 20000 - 4 * 4096);
+	assert_int_equal(bfs_arrow_counts_new(&table, &counts, NULL), BFS_OK);
+	assert_int_equal(bfs_arrow_count_batch(&table, &damage, &counts, 4, &n,
+					       NULL), BFS_OK);
+	assert_int_equal(n, 1);
+	bfs_arrow_counts_release(&counts);
+	assert_int_equal(bfs_arrow_counts_new(&table, &counts, NULL), BFS_OK);
+	for (size_t i = 0; i < 10; i++) {
+		stores.read = 0;
+		assert_int_equal(bfs_arrow_count_batch(
+			&table, &reader, &counts, i % 5, &n, NULL), BFS_OK);
+		all += n;
+		/* Once, and of that batch alone. */
+		assert_int_equal(stores.read,
+				 i < 5 ? 8 * table.runs[i].n : 0);
+	}
+	assert_int_equal(all, 2 * 6667);
+	bfs_arrow_counts_release(&counts);
+	bfs_arrow_release(&table);
+}
+
+static void runs_are_cut_where_values_may_be_none_alone(void **state)
+{
+	struct bfs_arrow_table table;
+	struct bfs_arrow_lefts lefts;
+	uint64_t n = 0;
+
+	(void)state;
+	make_table("<i8", 8, UINT64_C(1) << 40, &table, &lefts);
+	assert_int_equal(bfs_arrow_cut_runs(&table, 1, NULL), BFS_OK);
+	assert_int_equal(table.n_runs, 1);
+	bfs_arrow_release(&table);
+	/* There are never too many. */
+	make_table("<M8[s]", 8, UINT64_C(1) << 40, &table, &lefts);
+	assert_int_equal(bfs_arrow_cut_runs(&table, 1, NULL), BFS_OK);
+	assert_true(table.n_runs > 1 && table.n_runs <= BFS_ARROW_RUNS);
+	for (size_t i = 0; i < table.n_runs; i++) {
+		assert_int_equal(table.runs[i].first, n);
+		n += table.runs[i].n;
+	}
+	assert_int_equal(n, UINT64_C(1) << 40);
+	bfs_arrow_release(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +386,8 @@ int main(void)
 		cmocka_unit_test(months_begin_on_their_days),
 		cmocka_unit_test(equal_names_get_a_number),
 		cmocka_unit_test(a_table_beyond_all_lengths_is_refused),
+		cmocka_unit_test(what_is_none_is_counted_batch_by_batch),
+		cmocka_unit_test(runs_are_cut_where_values_may_be_none_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
