@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * err.c - error names, errno, and places in diagnoses.
+ * err.c - error names and errno.
  */
 #include "base/err.h"
 
@@ -26,22 +26,6 @@ static const struct {
 	[BFS_ERR_NO_FILES] = { "no descriptors", EMFILE },
 	[BFS_ERR_ACCESS] = { "no access", EACCES },
 };
-
-enum bfs_err bfs_diag_shift(struct bfs_diag *diag, enum bfs_err err,
-			    uint64_t base)
-{
-	if (diag && err != BFS_OK)
-		diag->off += base;
-	return err;
-}
-
-enum bfs_err bfs_diag_chunk(struct bfs_diag *diag, enum bfs_err err,
-			    uint64_t chunk)
-{
-	if (diag && err != BFS_OK)
-		diag->chunk = (int64_t)chunk;
-	return err;
-}
 
 const char *bfs_err_name(enum bfs_err err)
 {

@@ -45,18 +45,38 @@ struct bfs_diag {
 };
 
 /* Fills diag (if not NULL) and returns err, which is not OK. Errors of the
- * moment are counted (moment.h). */
-enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
-		      const char *fmt, ...) BFS_PRINTF(4, 5);
+ * moment are counted (moment.h). A macro, which names err twice, so that who
+ * reads a caller sees that it does not return BFS_OK: compilers and analyzers
+ * do not look into other files. */
+#define bfs_fail(diag, err, off, ...) \
+	(bfs_fail_note(diag, err, off, __VA_ARGS__), bfs_err_same(err))
+
+void bfs_fail_note(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
+		   const char *fmt, ...) BFS_PRINTF(4, 5);
+
+static inline enum bfs_err bfs_err_same(enum bfs_err err)
+{
+	return err;
+}
 
 /* Adds base to the place of a diagnosis, when a caller knows where the thing
  * lies inside a bigger one. Returns err unchanged. */
-enum bfs_err bfs_diag_shift(struct bfs_diag *diag, enum bfs_err err,
-			    uint64_t base);
+static inline enum bfs_err bfs_diag_shift(struct bfs_diag *diag,
+					  enum bfs_err err, uint64_t base)
+{
+	if (diag && err != BFS_OK)
+		diag->off += base;
+	return err;
+}
 
 /* Notes which chunk it was, where a caller knows. Returns err unchanged. */
-enum bfs_err bfs_diag_chunk(struct bfs_diag *diag, enum bfs_err err,
-			    uint64_t chunk);
+static inline enum bfs_err bfs_diag_chunk(struct bfs_diag *diag,
+					  enum bfs_err err, uint64_t chunk)
+{
+	if (diag && err != BFS_OK)
+		diag->chunk = (int64_t)chunk;
+	return err;
+}
 
 /* A short lower-case name such as "corrupt"; never NULL. */
 const char *bfs_err_name(enum bfs_err err);

@@ -10,8 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
-		      const char *fmt, ...)
+void bfs_fail_note(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
+		   const char *fmt, ...)
 {
 	bool passes = bfs_err_passes(err);
 	struct bfs_diag own;
@@ -19,7 +19,7 @@ enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
 
 	BFS_CHECK(err != BFS_OK);
 	if (!diag && !passes)
-		return err;
+		return;
 	if (!diag)
 		diag = &own;
 	diag->err = err;
@@ -30,5 +30,4 @@ enum bfs_err bfs_fail(struct bfs_diag *diag, enum bfs_err err, uint64_t off,
 	va_end(args);
 	if (passes)
 		bfs_moment_note(diag);
-	return err;
 }

@@ -73,7 +73,9 @@ static enum bfs_err err_of(int error)
 enum bfs_err bfs_source_errno(int error, const char *deed, uint64_t off,
 			      struct bfs_diag *diag)
 {
-	return bfs_fail(diag, err_of(error), off, "%s: %s", deed,
+	enum bfs_err err = err_of(error);
+
+	return bfs_fail(diag, err, off, "%s: %s", deed,
 			strerrordesc_np(error));
 }
 
