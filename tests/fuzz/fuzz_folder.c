@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fuzz_folder.c - any bytes as the files of a container that is a folder: a
- * sparse frame, a column of bcolz, a table. All entries are walked, and the views are
- * held against one another (entries.h).
+ * sparse frame, a column of bcolz, a table. All entries are walked, and the
+ * views are held against one another (entries.h).
  *
  * The bytes are files one after the other: a byte that picks the name, three
  * of the length (little-endian), and what is in it.

@@ -267,7 +267,7 @@ TESTED = {
     # Parts that tests look at or ask apart.
     'bfs_codec_by_code', 'bfs_cpu_detect', 'bfs_cpu_name', 'bfs_fd_spare',
     'bfs_foreign_is_n5', 'bfs_pool_quota', 'bfs_zarr_new', 'costs_of',
-    'folder_escape',
+    'fence_may_be_replaced', 'folder_escape',
     # What is in use just now, and what has ended.
     'bfs_fd_count', 'bfs_mem_used', 'bfs_pool_wait',
     # Memory that fails, and another machine's pages.
