@@ -440,6 +440,8 @@ static void tell_doubles(struct listing *l, const struct bfs_examiner *x)
 {
 	size_t i;
 
+	if (l->n < 2)
+		return;
 	qsort(l->entries, l->n, sizeof(*l->entries), compare_names);
 	for (i = 1; i < l->n; i++) {
 		const struct entry *e = &l->entries[i];
