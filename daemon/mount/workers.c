@@ -7,6 +7,7 @@
 #include "check/info.h"
 #include "log/counters.h"
 #include "log/log.h"
+#include "ops/farewell.h"
 #include "ops/interrupts.h"
 #include "ops/reply.h"
 #include "ops/threads.h"
@@ -70,7 +71,10 @@ static void *work(void *arg)
 		if (len <= 0)
 			break;
 		count_request(&buf);
+		farewell_expect();
 		fuse_session_process_buf(daemon->session, &buf);
+		if (!(buf.flags & FUSE_BUF_IS_FD))
+			farewell_settle(daemon, buf.mem, (size_t)len);
 		interrupts_sweep(daemon);
 	}
 	fuse_session_exit(daemon->session);

@@ -8,6 +8,7 @@
  */
 #include "ops/attrs.h"
 #include "ops/dirs.h"
+#include "ops/farewell.h"
 #include "ops/handle.h"
 #include "ops/lookup.h"
 #include "ops/plain.h"
@@ -33,6 +34,7 @@ static struct daemon *daemon_of(fuse_req_t req)
 
 static void op_forget(fuse_req_t req, fuse_ino_t id, uint64_t n_lookups)
 {
+	farewell_heard();
 	tree_forget(&daemon_of(req)->tree, id, n_lookups);
 	fuse_reply_none(req);
 }
@@ -40,6 +42,7 @@ static void op_forget(fuse_req_t req, fuse_ino_t id, uint64_t n_lookups)
 static void op_forget_multi(fuse_req_t req, size_t n,
 			    struct fuse_forget_data *forgets)
 {
+	farewell_heard();
 	for (size_t i = 0; i < n; i++)
 		tree_forget(&daemon_of(req)->tree, forgets[i].ino,
 			    forgets[i].nlookup);
@@ -152,6 +155,7 @@ static void op_release(fuse_req_t req, fuse_ino_t id,
 		       struct fuse_file_info *fi)
 {
 	(void)id;
+	farewell_heard();
 	handle_put(daemon_of(req), handle_of(fi));
 	fuse_reply_err(req, 0);
 }

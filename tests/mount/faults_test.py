@@ -164,9 +164,41 @@ def a_lack_of_memory_is_told_and_forgotten(work):
     rounds(work, ALLOC, {errno.ENOMEM, errno.EIO})
 
 
+def a_close_is_heard_where_there_is_no_memory(work):
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    n, n_hits = 8, 0
+    for i in range(n):
+        harness.write(f"{source}/{i}.b2frame", samples.frame(b"x" * 999, 100))
+    faults = Faults(work, source)
+    with Mount(work, source, "-o", "attr_timeout=0") as mount:
+        faults.loaded()
+
+        def in_use():
+            text = harness.read(mount.path(".bloscfs/stats")).decode()
+            counts = dict(line.split() for line in text.splitlines()
+                          if line.startswith("bloscfs_frames_"))
+            return int(counts["bloscfs_frames_open"]) - \
+                int(counts["bloscfs_frames_idle"])
+
+        # The first close asks for a flush, which there is not.
+        harness.read(mount.path("0.b2frame/data.bin"))
+        for i in range(n):
+            with open(mount.path(f"{i}.b2frame/data.bin"), "rb") as file:
+                equal(file.read(), b"x" * 999)
+                # Nothing else is asked of the daemon.
+                faults.arm(ALLOC, 1)
+            harness.comes_true(
+                lambda: struct.unpack("=Q", faults.map[24:32])[0], 2)
+            n_hits += faults.calm()
+        assert n_hits, "no allocation failed"
+        harness.wait_until(lambda: not in_use(), 20, told=in_use)
+
+
 if ALL:
     harness.SCRIPT_SECONDS = 3 * SECONDS
 # A sanitizer has an allocator of its own, which none of these can fail.
 harness.main([a_failed_read_is_told_and_forgotten] +
-             [a_lack_of_memory_is_told_and_forgotten] *
+             [a_lack_of_memory_is_told_and_forgotten,
+              a_close_is_heard_where_there_is_no_memory] *
              (not harness.SANITIZED))
