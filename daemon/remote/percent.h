@@ -12,7 +12,7 @@ static inline int percent_byte(const char *text)
 	int byte = 0;
 
 	for (int i = 1; i <= 2; i++) {
-		int c = text[i];
+		int c = (unsigned char)text[i];
 
 		if (c >= '0' && c <= '9')
 			c -= '0';
