@@ -25,10 +25,14 @@ static uint32_t be32(const uint8_t *p)
 static const uint8_t *take(struct reading *r, const char *type,
 			   size_t *ret_len)
 {
-	const uint8_t *data = r->p + 8;
-	size_t len = r->left < 12 ? SIZE_MAX : be32(r->p);
+	const uint8_t *data;
+	size_t len;
 
 	r->why = "a chunk is cut off";
+	if (r->left < 12)
+		return NULL;
+	data = r->p + 8;
+	len = be32(r->p);
 	if (len > r->left - 12)
 		return NULL;
 	r->why = "another chunk than was expected";
