@@ -24,15 +24,14 @@ void bfs_faults_release(struct bfs_faults *faults)
 	pthread_mutex_destroy(&faults->lock);
 }
 
-/* Where a chunk is, or would be put. */
-static size_t place_of(const struct bfs_faults *faults, uint64_t id)
+size_t bfs_faults_place(const struct bfs_fault *all, size_t n, uint64_t id)
 {
-	size_t low = 0, high = faults->n;
+	size_t low = 0, high = n;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (faults->all[mid].id < id)
+		if (all[mid].id < id)
 			low = mid + 1;
 		else
 			high = mid;
@@ -74,7 +73,7 @@ static void keep_reason(struct bfs_faults *faults, uint64_t id,
 static bool keep(struct bfs_faults *faults, uint64_t id,
 		 const struct bfs_diag *why)
 {
-	size_t at = place_of(faults, id);
+	size_t at = bfs_faults_place(faults->all, faults->n, id);
 	bool had_more = faults->more;
 
 	if (at < faults->n && faults->all[at].id == id)

@@ -53,6 +53,10 @@ static inline uint64_t bfs_faults_edition(struct bfs_faults *faults)
 	return atomic_load_explicit(&faults->edition, memory_order_acquire);
 }
 
+/* Where the fault of a chunk is among all, which are by rising id, or would be
+ * put: from 0 to n. */
+size_t bfs_faults_place(const struct bfs_fault *all, size_t n, uint64_t id);
+
 /* A copy of what is known at one moment. */
 struct bfs_faults_known {
 	struct bfs_fault *all;		/* by rising id; owned */

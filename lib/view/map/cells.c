@@ -159,26 +159,10 @@ void bfs_map_add(struct bfs_seen *sum, const struct bfs_seen *other)
 	sum->cbytes += other->cbytes;
 }
 
-/* The first fault of a chunk from n on; there may be none. */
-static size_t find_fault(const struct bfs_faults_known *known, uint64_t n)
-{
-	size_t low = 0, high = known->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (known->all[mid].id < n)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static const struct bfs_fault *fault_of(const struct bfs_faults_known *known,
 					uint64_t n)
 {
-	size_t at = find_fault(known, n);
+	size_t at = bfs_faults_place(known->all, known->n, n);
 
 	return at < known->n && known->all[at].id == n ? &known->all[at] : NULL;
 }
@@ -188,7 +172,7 @@ static void add_faults(struct bfs_seen *sum,
 		       const struct bfs_faults_known *known, uint64_t first,
 		       uint64_t n)
 {
-	for (size_t i = find_fault(known, first);
+	for (size_t i = bfs_faults_place(known->all, known->n, first);
 	     i < known->n && known->all[i].id - first < n; i++) {
 		bool lacks = known->all[i].err == BFS_ERR_UNSUPPORTED;
 
