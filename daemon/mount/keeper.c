@@ -385,11 +385,14 @@ static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 	if (told(arg, NULL))
 		line_send(&keeper->child.line, LINE_MOUNTED, NULL, -1);
 	else
-		take_down(keeper);
+		keeper->asked = true;
 	keeper->serves = true;
 	if (keeper->owes_log)
 		reopen_log(keeper);
 	keeper->owes_log = false;
+	/* Also by a signal that came together with the first answer. */
+	if (keeper->asked)
+		take_down(keeper);
 	keep(keeper);
 }
 

@@ -231,6 +231,23 @@ def signals_unmount_and_end(work):
             harness.end_background(point)
 
 
+def a_signal_at_the_moment_of_the_first_answer_ends_it(work):
+    source, point = make_source(work), make_point(work)
+    for number in range(30):
+        with subprocess.Popen([harness.BLOSCFS, "-f", source, point],
+                              stdin=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as start:
+            try:
+                harness.wait_until(lambda: harness.mounted(point), step=0)
+                # The moment is not known: before, at, and after it.
+                time.sleep(number % 10 * 0.0002)
+                start.terminate()
+                start.wait(20)
+            finally:
+                start.kill()
+                harness.raw_unmount(point)
+
+
 def a_busy_mount_ends_with_its_last_user(work):
     source = make_source(work)
     with Mount(work, source) as mount:
@@ -464,15 +481,16 @@ if __name__ == "__main__":
         auto_unmount_is_handed_on,
         a_mount_made_after_the_first_signal_stays,
         signals_unmount_and_end,
+        a_signal_at_the_moment_of_the_first_answer_ends_it,
         a_busy_mount_ends_with_its_last_user,
         a_second_signal_does_not_wait,
         unmounting_from_outside_ends_it,
         a_killed_daemons_mount_can_be_taken_away,
-    a_mount_replaces_a_dead_one_of_the_same_user,
-    a_mount_point_whose_daemon_answers_nobody_is_occupied,
-    a_source_that_does_not_answer_is_named,
-    a_mount_point_in_a_mount_that_answers_nobody_is_refused,
-    a_dead_mount_of_another_user_is_left_and_named,
+        a_mount_replaces_a_dead_one_of_the_same_user,
+        a_mount_point_whose_daemon_answers_nobody_is_occupied,
+        a_source_that_does_not_answer_is_named,
+        a_mount_point_in_a_mount_that_answers_nobody_is_refused,
+        a_dead_mount_of_another_user_is_left_and_named,
         unmount_refuses_what_is_not_ours,
         an_idle_mount_goes,
         logs_go_where_they_are_told,
