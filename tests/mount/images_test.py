@@ -3,8 +3,10 @@
 """The views tiff, nifti and headers, read by programs that know nothing of
 Blosc: tifffile, nibabel, tiffinfo and tiffcmp of libtiff; and, where
 BLOSCFS_PROGRAMS says that packaging/check --programs installed them, GDAL,
-ImageMagick, plastimatch and ImageJ."""
+ImageMagick, plastimatch and ImageJ; and, where BLOSCFS_ITK names a folder whose
+node_modules hold @itk-wasm/image-io, ITK."""
 import errno
+import hashlib
 import json
 import os
 import re
@@ -33,6 +35,15 @@ IMAGEJ_TYPES = ("neu1", "leu2", "beu2", "lei2", "bei2", "lei4", "bei4",
 MAGICK_TYPES = (("neu1", 8), ("leu2", 16), ("beu2", 16))
 PLASTIMATCH_TYPES = ("neu1", "leu2", "beu2", "lei2", "bei2", "lei4", "bei4",
                      "leu4", "beu4", "lef4", "bef4")
+# ITK by entries: NRRD and MetaImage of any byte order. Of NIfTI the first version
+# alone; numbers that are not finite it takes for 0. Of TIFF it reads u4 and i4
+# as zeros, f2 as u2, and refuses numbers of eight bytes.
+ITK_TYPES = {
+    "data.nii": "b1 u1 i1 u2 i2 u4 i4 u8 i8 f4 f8 c8 c16",
+    "data.nhdr": "b1 u1 i1 u2 i2 u4 i4 u8 i8 f4 f8",
+    "data.mhd": "b1 u1 i1 u2 i2 u4 i4 u8 i8 f4 f8",
+    "data.tif": "b1 u1 i1 u2 i2 f4"}
+ITK = os.environ.get("BLOSCFS_ITK")
 HEAVY = bool(os.environ.get("BLOSCFS_PROGRAMS"))
 ENTRIES = ("data.tif", "data.nii", "data.nhdr", "data.mhd", "data.vrt",
            "data.hdr")
@@ -73,6 +84,12 @@ def info(folder):
 
 def has_tiff(wanted):
     return wanted.ndim >= 2 and wanted.dtype.kind != "c"
+
+
+def is_coloured(wanted):
+    """Whether a page of TIFF has the last three dimensions."""
+    return wanted.ndim > 2 and wanted.shape[-1] in (3, 4) and \
+        wanted.dtype.str[1:] in ("u1", "u2")
 
 
 def has_nifti(wanted):
@@ -177,9 +194,7 @@ def libtiff_reads_every_directory(work):
             if not has_tiff(wanted):
                 continue
             said = programs.tool("tiffinfo", "-D", folder + "/data.tif")
-            coloured = wanted.ndim > 2 and wanted.shape[-1] in (3, 4) and \
-                wanted.dtype.str[1:] in ("u1", "u2")
-            outer = wanted.shape[:-3] if coloured else wanted.shape[:-2]
+            outer = wanted.shape[:-3 if is_coloured(wanted) else -2]
             equal(said.count("TIFF Directory"),
                   int(np.prod(outer, dtype=int)), "pages of " + folder)
             assert "rror" not in said and "arning" not in said, said
@@ -360,9 +375,7 @@ def gdal_reads_what_numpy_reads(work):
             # A band goes with its data set.
             held = gdal.Open(folder + "/data.tif")
             first = held.GetRasterBand(1)
-            coloured = wanted.ndim > 2 and wanted.shape[-1] in (3, 4) and \
-                wanted.dtype.str[1:] in ("u1", "u2")
-            last = wanted[..., 0] if coloured else wanted
+            last = wanted[..., 0] if is_coloured(wanted) else wanted
             last = last[(0,) * (last.ndim - 2)]
             same(first.ReadAsArray(), last, folder + "/data.tif")
             # An open file would hold the mount.
@@ -397,6 +410,60 @@ def plastimatch_tells_the_same_numbers(work):
                                      ("MAX", wanted.max())):
                     assert np.isclose(float(words[word]), number, rtol=1e-3,
                                       atol=1e-2), (path, said, word, number)
+
+
+def itk_sees(name, wanted):
+    """What ITK has of an array: the fastest dimension first, spacing 1, and
+    numbers of this machine's byte order."""
+    kind, code = wanted.dtype.kind, wanted.dtype.itemsize
+    size, parts = wanted.shape[::-1] or (1,), 1
+    if kind == "c":
+        parts, code = 2, code // 2
+    elif name == "data.tif":
+        # Pages are one dimension, and samples of a colour none.
+        if is_coloured(wanted):
+            parts, size = size[0], size[1:]
+        size = size[:2] + ((int(np.prod(size[2:])),) if size[2:] else ())
+    # NIfTI's first two axes point the other way there.
+    n = len(size)
+    steps = [-1 if name == "data.nii" and i < 2 else 1 for i in range(n)]
+    native = wanted.astype(wanted.dtype.newbyteorder("="))
+    word = {"u": "uint", "b": "uint", "i": "int"}.get(kind, "float")
+    return {"type": f"{word}{8 * code}", "components": parts,
+            "size": list(size), "spacing": [1] * n, "origin": [0] * n,
+            "direction": np.diag(steps).reshape(-1).tolist(),
+            "sha256": hashlib.sha256(native.tobytes()).hexdigest()}
+
+
+def is_for_itk(name, wanted):
+    if name == "data.nii" and (max(wanted.shape, default=1) > 32767 or
+                               not np.isfinite(wanted).all()):
+        return False
+    if wanted.dtype.str[1:] not in ITK_TYPES[name].split():
+        return False
+    return {"data.nii": has_nifti(wanted), "data.tif": has_tiff(wanted)}.get(
+        name, has_header(name[5:], wanted))
+
+
+def itk_reads_what_numpy_reads(work):
+    if not ITK:
+        raise harness.Skip("BLOSCFS_ITK names no folder with "
+                           "@itk-wasm/image-io")
+    top, values = matrix(work)
+    wanted = [(folder, name, itk_sees(name, array))
+              for folder, array in values.items()
+              for name in ITK_TYPES if is_for_itk(name, array)]
+    assert len(wanted) > 180, len(wanted)
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          "itk.mjs")
+    with Mount(work, top, VIEWS) as mount:
+        said = programs.tool("node", script, ITK, *(
+            mount.path(f"{folder}/{name}") for folder, name, _ in wanted))
+    seen = [json.loads(line[5:]) for line in said.splitlines()
+            if line.startswith("SEEN ")]
+    equal(len(seen), len(wanted), "images that ITK told of")
+    for got, (folder, name, one) in zip(seen, wanted):
+        equal(got, one, f"{name} of {folder}")
 
 
 def imagej_reads_the_numbers_that_it_knows(work):
@@ -485,6 +552,7 @@ if __name__ == "__main__":
         gdal_reads_what_numpy_reads,
         imagemagick_reads_bytes_and_pairs_of_them,
         plastimatch_tells_the_same_numbers,
+        itk_reads_what_numpy_reads,
         imagej_reads_the_numbers_that_it_knows,
         imagej_opens_stacks_and_the_last_page,
     ])
