@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "container/nametree.h"
+#include "container/rootdirs.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static bool probe_dir(struct bfs_dir *dir)
 {
 	uint64_t len;
 
-	return is_ctable(dir) || bfs_dir_has(dir, BFS_TABLE_ROOTDIRS, &len);
+	return is_ctable(dir) || bfs_dir_has(dir, BFS_ROOTDIRS, &len);
 }
 
 static enum bfs_err open_table(struct bfs_container *f, const char *name,
@@ -42,7 +43,7 @@ static enum bfs_err open_table(struct bfs_container *f, const char *name,
 	if (!f->dir)
 		return BFS_OK;
 	BFS_TRY(bfs_dir_file(f->dir, is_ctable(f->dir) ? MARKS_FILE :
-			     BFS_TABLE_ROOTDIRS, &f->guard, &f->source, diag));
+			     BFS_ROOTDIRS, &f->guard, &f->source, diag));
 	f->cbytes = bfs_source_len(f->source);
 	return BFS_OK;
 }
@@ -125,7 +126,7 @@ enum bfs_err bfs_table_open_below(const struct bfs_container *store,
 }
 
 static const struct bfs_dir_part parts[] = {
-	{ "", ".b2nd" }, { "", ".b2f" }, { "", BFS_TABLE_ROOTDIRS },
+	{ "", ".b2nd" }, { "", ".b2f" }, { "", BFS_ROOTDIRS },
 	{ "_cols", ".b2nd" }, { "_cols", ".b2b" }, { "_cols", ".b2f" },
 	{ NULL, NULL },
 };
@@ -135,7 +136,7 @@ const struct bfs_format bfs_container_table = {
 	.beside = true,
 	.probe_dir = probe_dir,
 	.index_name = MARKS_FILE,
-	.index_else = BFS_TABLE_ROOTDIRS,
+	.index_else = BFS_ROOTDIRS,
 	.parts = parts,
 	.open = open_table,
 };

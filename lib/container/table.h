@@ -16,7 +16,6 @@
 /* Their names, and below keys of embed stores without their endings. */
 #define BFS_TABLE_META "_meta"
 #define BFS_TABLE_MARKS "_valid_rows"
-#define BFS_TABLE_ROOTDIRS "__rootdirs__"
 
 /* Whether a folder `dir` of a store's names is a table. */
 bool bfs_table_is_below(const struct bfs_container *store, uint32_t dir);

@@ -126,6 +126,46 @@ def columns_of_bcolz_are_one_table(work):
                                                          "table.arrow"))
 
 
+def check_and_view_agree_which_names_are_columns(work):
+    """A name that no folder has ends the table; one of a folder that is no
+    column is left out, and --check tells both."""
+    top = os.path.join(work, "top")
+    cases = (("a", None), ("ß" * 127, "no column"), ("a" * 255, "no column"),
+             ("a" * 256, "no folder"), ("ß" * 128, "no folder"),
+             ("", "no folder"), (".", "no folder"), ("..", "no folder"),
+             ("x/a", "no folder"), ("a\0", "no folder"), (3, "no folder"),
+             (b"a\xff", "no folder"), ("gone", "no column"),
+             ("inner", "no column"), ("sparse", "no column"))
+    for i, (name, _) in enumerate(cases):
+        folder = f"{top}/t{i}"
+        make_rootdir(folder, {"ok": [1, 2]}, ["ok", name] if not isinstance(
+            name, bytes) else ["ok", "NAME"])
+        if isinstance(name, bytes):
+            harness.write(folder + "/__rootdirs__", read(
+                folder + "/__rootdirs__").replace(b"NAME", name))
+        if name == "a":
+            samples.write_column(folder + "/a", [3, 4], 100)
+        # A table in it, and what is a container but no column.
+        make_rootdir(folder + "/inner", {"a": [1, 2]})
+        shutil.copytree(f"{DATA}/good-sparse-array.b2nd", folder + "/sparse")
+    with Mount(work, top, VIEWS) as mount:
+        for i, (name, word) in enumerate(cases):
+            told = info(mount.path(f"t{i}"))
+            said = harness.run("--check", f"{top}/t{i}").stdout
+            equal(said.splitlines()[1].split("\t")[1],
+                  "damaged" if word else "good", said)
+            if word is None:
+                equal(told, True, name)
+            elif word == "no folder":
+                assert isinstance(told, str) and word in told, (name, told)
+                assert "names no folder" in said, said
+            else:
+                (left, why), = told["left_out"].items()
+                equal(left, name.encode()[:200].decode(), name)
+                assert word in why, told
+                assert "which is no column" in said, said
+
+
 def tables_lie_below_keys(work):
     top = os.path.join(work, "top")
     os.mkdir(top)
@@ -318,6 +358,7 @@ if __name__ == "__main__":
     harness.main([
         folders_are_the_tables_that_stores_are,
         columns_of_bcolz_are_one_table,
+        check_and_view_agree_which_names_are_columns,
         tables_lie_below_keys,
         tables_on_a_server_are_what_they_are_on_disk,
         a_folders_own_entries_come_first,

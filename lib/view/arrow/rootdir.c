@@ -5,16 +5,8 @@
  */
 #include "view/arrow/rootdir.h"
 
-#include "base/bytes.h"
-#include "base/mem.h"
-#include "container/table.h"
-#include "text/json.h"
-#include "text/json_read.h"
+#include "container/rootdirs.h"
 #include "view/arrow/batches.h"
-
-#include <string.h>
-
-#define MAX_NAMES (UINT32_C(1) << 20)	/* bytes of the file of names */
 
 bool bfs_arrow_is_rootdir(struct bfs_file *file)
 {
@@ -22,44 +14,7 @@ bool bfs_arrow_is_rootdir(struct bfs_file *file)
 	uint64_t len;
 
 	return container->dir && container->ops == &bfs_container_table &&
-	       bfs_dir_has(container->dir, BFS_TABLE_ROOTDIRS, &len);
-}
-
-static enum bfs_err read_names(const struct bfs_container *container,
-			       struct bfs_document **ret_names,
-			       struct bfs_diag *diag)
-{
-	struct bfs_source *source;
-	enum bfs_err err;
-	uint64_t len;
-	char *text;
-
-	BFS_TRY(bfs_dir_file(container->dir, BFS_TABLE_ROOTDIRS,
-			     &container->guard, &source, diag));
-	len = bfs_source_len(source);
-	text = len <= MAX_NAMES ? bfs_alloc((size_t)len + 1) : NULL;
-	if (len > MAX_NAMES)
-		err = bfs_fail(diag, BFS_ERR_LIMIT, 0, "%s is too long",
-			       BFS_TABLE_ROOTDIRS);
-	else if (!text)
-		err = bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for names");
-	else
-		err = bfs_source_read(source, 0, text, (size_t)len, diag);
-	if (err == BFS_OK)
-		err = bfs_json_read(text, (size_t)len, ret_names, diag);
-	bfs_free(text);
-	bfs_source_unref(source);
-	return err;
-}
-
-/* A column's name is that of its folder. */
-static bool is_name(const struct bfs_value *value)
-{
-	return bfs_value_is(value, BFS_VALUE_STRING) && value->s.len &&
-	       bfs_json_is_utf8(value->s.text, value->s.len) &&
-	       !memchr(value->s.text, 0, value->s.len) &&
-	       !memchr(value->s.text, '/', value->s.len) &&
-	       strcmp(value->s.text, ".") && strcmp(value->s.text, "..");
+	       bfs_dir_has(container->dir, BFS_ROOTDIRS, &len);
 }
 
 /* Opens a column, and tells its rows; its items are added later, when the
@@ -119,7 +74,7 @@ static enum bfs_err try_column(struct bfs_file *file,
 	struct bfs_diag why = { .chunk = -1 };
 	enum bfs_err err;
 
-	if (!is_name(name))
+	if (!bfs_rootdirs_is_name(name))
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
 				"a column has a name that no folder has");
 	err = add_column(file, table, lefts, stores, name, &why);
@@ -139,23 +94,19 @@ enum bfs_err bfs_arrow_add_rootdir(struct bfs_file *file,
 				   struct bfs_arrow_stores *stores,
 				   struct bfs_diag *diag)
 {
-	const struct bfs_value *names, *name;
-	struct bfs_document *document;
+	const struct bfs_container *container = file->array->container;
+	const struct bfs_value *name;
+	struct bfs_rootdirs list;
 	enum bfs_err err = BFS_OK;
 
-	BFS_TRY(read_names(file->array->container, &document, diag));
-	names = bfs_value_get(bfs_document_root(document), "names");
-	if (!bfs_value_is(names, BFS_VALUE_ARRAY))
-		err = bfs_fail(diag, BFS_ERR_CORRUPT, 0,
-			       "%s does not tell its columns",
-			       BFS_TABLE_ROOTDIRS);
-	else if (names->n > BFS_ARROW_COLUMNS)
+	BFS_TRY(bfs_rootdirs_read(container->dir, &container->guard, &list,
+				  diag));
+	if (list.names->n > BFS_ARROW_COLUMNS)
 		err = bfs_fail(diag, BFS_ERR_LIMIT, 0, "more than %d columns",
 			       BFS_ARROW_COLUMNS);
-	name = err == BFS_OK ? names->first : NULL;
-	for (; name && err == BFS_OK; name = name->next)
+	for (name = list.names->first; name && err == BFS_OK; name = name->next)
 		err = try_column(file, table, lefts, stores, name, diag);
-	bfs_document_free(document);
+	bfs_rootdirs_release(&list);
 	if (err == BFS_OK && !table->n_columns)
 		err = bfs_fail(diag, BFS_ERR_UNSUPPORTED, 0, lefts->n ?
 			       "Arrow has none of its columns" :

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "container/nametree.h"
+#include "container/rootdirs.h"
 #include "view/members.h"
 
 #include <stdio.h>
@@ -283,22 +284,12 @@ enum bfs_err bfs_arrow_open_folder(struct bfs_file *file,
 {
 	const struct bfs_container *table = file->array->container;
 	struct bfs_engine *engine = file->array->engine;
-	uint64_t mark = bfs_moment_mark();
 	struct bfs_container *container;
 	struct bfs_array *array;
-	struct bfs_dir *folder;
-	enum bfs_err err;
 
 	BFS_TRY(make_room(stores, diag));
-	folder = bfs_dir_below(table->dir, name);
-	if (!folder)
-		return bfs_moment_settle(mark, bfs_fail(
-				diag, BFS_ERR_NOT_FORMAT, 0,
-				"there is no folder %.100s", name), diag);
-	err = bfs_container_open_in(folder, &table->guard,
-				    bfs_engine_cache(engine), &container, diag);
-	bfs_dir_unref(folder);
-	BFS_TRY(err);
+	BFS_TRY(bfs_rootdirs_open(table->dir, name, &table->guard,
+				  bfs_engine_cache(engine), &container, diag));
 	BFS_TRY(bfs_array_open(engine, container, &array, diag));
 	*ret_store = stores->n;
 	stores->list[stores->n++] = array;
