@@ -30,8 +30,10 @@ def frame(shape, dtype, chunks, blocks, tile, typesize=None):
         parts = [n for a, b in zip(around, blocks) for n in (a // b, b)]
         order = [*range(0, len(parts), 2), *range(1, len(parts), 2)]
         data = whole.reshape(parts).transpose(order).tobytes()
-        stored.append(samples.chunk(data, dtype.itemsize,
-                                    dtype.itemsize * math.prod(blocks)))
+        # Longer items are bytes to a chunk.
+        stored.append(samples.chunk(
+            data, dtype.itemsize if dtype.itemsize < 256 else 1,
+            dtype.itemsize * math.prod(blocks)))
         entries.append(at)
         at += len(stored[-1])
     chunk_len = dtype.itemsize * math.prod(around)

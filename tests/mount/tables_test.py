@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables that are folders, or lie below keys of a store: table.arrow among
 their own entries. And which values of a table are none."""
+import base64
 import errno
 import json
 import os
@@ -335,6 +336,43 @@ def marks_tell_which_values_are_none(work):
           [texts[i] for i in row[valid & there]])
 
 
+def values_that_are_none_may_be_long(work):
+    """Longer than what is looked at in one piece; others differ from them in
+    the last byte alone, or are a byte shorter."""
+    n, path = 12, os.path.join(work, "t.b2z")
+    row, columns, wanted = np.arange(n), [], {}
+    for size in (5, 32767, 32768, 32769, 100000):
+        none = "n" * size
+        kinds = (none, none[:-1] + "m", none[:-1])
+        texts = [kinds[i % 3] for i in row]
+        offsets = np.cumsum([0] + [len(text) for text in texts])
+        columns += [
+            ({"name": f"t{size}", "kind": "utf8", "nullable": True,
+              "null_value": none},
+             {".b2nd": offsets.astype("<i8"), ".utf8.b2nd": np.frombuffer(
+                 "".join(texts).encode(), "u1")}),
+            ({"name": f"b{size}", "kind": "bytes", "nullable": True,
+              "null_value": {"base64": base64.b64encode(
+                  none.encode()).decode()}},
+             {".b2nd": np.array(texts, f"|S{size}")}),
+            ({"name": f"v{size}", "kind": "ndarray", "nullable": True,
+              "null_value": none},
+             {".b2nd": np.array([[none, text] for text in texts],
+                                f"|S{size}")})]
+        for kind in "tbv":
+            wanted[f"{kind}{size}"] = texts
+    tables.make_store(path, columns, np.ones(n, bool))
+    with Mount(work, path, VIEWS) as mount:
+        equal(info(mount.point), True)
+        file = arrowfile.File(read(mount.path("table.arrow")))
+    for name, texts in wanted.items():
+        there = file.rows_there(name) if name[0] == "v" else file.there(name)
+        equal(there.tolist(), (row % 3 != 0).tolist(), name)
+        if name[0] == "t":
+            equal([text for text in file.texts(name) if text is not None],
+                  [text for i, text in enumerate(texts) if i % 3], name)
+
+
 def values_that_are_none_are_counted_in_every_batch(work):
     # Dates in records: counting goes through all of them for each.
     n, names = 150000, [f"d{i:02}" for i in range(16)]
@@ -366,5 +404,6 @@ if __name__ == "__main__":
         damage_is_an_error_in_its_column_alone,
         who_may_not_read_a_column_reads_no_table,
         marks_tell_which_values_are_none,
+        values_that_are_none_may_be_long,
         values_that_are_none_are_counted_in_every_batch,
     ])

@@ -87,24 +87,41 @@ static enum bfs_err gather(const struct job *job, uint64_t off, uint8_t *buf,
 
 /* ---- which values are there ------------------------------------------ */
 
-/* Of values that are too long to be gathered at once. */
+/* Whether the value at `off`, itself too long to be gathered at once, is there:
+ * is not the one that stands for none. */
+static enum bfs_err compare_long(const struct job *job, uint64_t off,
+				 bool *ret_there, struct bfs_diag *diag)
+{
+	const struct bfs_arrow_column *column = job->column;
+	size_t len = column->type.src, n;
+
+	*ret_there = column->nulls.rule != BFS_ARROW_SAME;
+	for (size_t at = 0; at < len && !*ret_there; at += n) {
+		n = (size_t)bfs_min(len - at, PIECE);
+		BFS_TRY(gather(job, off + at, job->scratch, n, diag));
+		*ret_there = memcmp(job->scratch, column->nulls.same + at, n);
+	}
+	return BFS_OK;
+}
+
+/* Of values that together are too long for that. */
 static enum bfs_err look_at_long(const struct job *job, uint64_t off,
 				 uint64_t len, bool *ret_there,
 				 struct bfs_diag *diag)
 {
 	const struct bfs_arrow_column *column = job->column;
-	size_t most = PIECE / column->type.src * column->type.src;
+	size_t src = column->type.src, most = PIECE / src * src, n;
 
 	*ret_there = false;
-	while (len && !*ret_there) {
-		size_t n = (size_t)bfs_min(len, most);
-
+	for (; len && !*ret_there; off += n, len -= n) {
+		n = (size_t)bfs_min(len, most ? most : src);
+		if (!most) {
+			BFS_TRY(compare_long(job, off, ret_there, diag));
+			continue;
+		}
 		BFS_TRY(gather(job, off, job->scratch, n, diag));
 		*ret_there = bfs_arrow_is_there(&column->nulls, &column->type,
-						job->scratch,
-						n / column->type.src);
-		off += n;
-		len -= n;
+						job->scratch, n / src);
 	}
 	return BFS_OK;
 }
@@ -214,14 +231,16 @@ static enum bfs_err is_none(const struct job *job, uint64_t start, uint64_t end,
 			    bool *ret_none, struct bfs_diag *diag)
 {
 	const struct bfs_arrow_nulls *nulls = &job->column->nulls;
+	size_t n;
 
-	*ret_none = false;
-	if (end - start != nulls->same_len || nulls->same_len > PIECE)
-		return BFS_OK;
-	BFS_TRY(job->reader->read(job->reader->arg, job->column->text_store,
-				  start, job->records, nulls->same_len, diag));
-	*ret_none = !nulls->same_len ||
-		    !memcmp(job->records, nulls->same, nulls->same_len);
+	*ret_none = end - start == nulls->same_len;
+	for (size_t at = 0; at < nulls->same_len && *ret_none; at += n) {
+		n = (size_t)bfs_min(nulls->same_len - at, PIECE);
+		BFS_TRY(job->reader->read(job->reader->arg,
+					  job->column->text_store, start + at,
+					  job->records, n, diag));
+		*ret_none = !memcmp(job->records, nulls->same + at, n);
+	}
 	return BFS_OK;
 }
 
