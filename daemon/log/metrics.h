@@ -26,6 +26,8 @@ struct metrics {
 	uint64_t containers_open;
 	uint64_t containers_idle;	/* of those that are open */
 	uint64_t nodes;		/* names that the kernel remembers */
+	uint64_t sources;
+	uint64_t sources_lost;	/* of several, removed or replaced */
 	int64_t started;	/* seconds since 1970 */
 };
 

@@ -57,19 +57,29 @@ static enum exit_code open_single(struct daemon *daemon, const char *source)
 	return EXIT_OK;
 }
 
-/* In a store, files are left as they are unless formats= names what to take. */
-static void heed_store(struct daemon *daemon, const char *source)
+static void tell_store(const char *source)
 {
 	char quoted[512];
 
+	log_msg(LEVEL_NOTICE, "%s lies in a store of Zarr or N5: its files are "
+		"left as they are; formats= names what to take",
+		log_quote(quoted, sizeof(quoted), source));
+}
+
+/* In a store, files are left as they are unless formats= names what to take. */
+static void heed_store(struct daemon *daemon, const char *source)
+{
+	bool named = daemon->opts->choice.named;
+
+	for (size_t i = 0; i < daemon->src.sides.n; i++)
+		if (daemon->src.sides.list[i].lies_in_store && !named)
+			tell_store(daemon->src.sides.list[i].real);
 	if (!daemon->lies_in_store)
 		return;
-	daemon->no_stores = daemon->opts->choice.named;
+	daemon->no_stores = named;
 	daemon->in_store = !daemon->no_stores;
 	if (daemon->in_store)
-		log_msg(LEVEL_NOTICE, "%s lies in a store of Zarr or N5: its "
-			"files are left as they are; formats= names what to "
-			"take", log_quote(quoted, sizeof(quoted), source));
+		tell_store(source);
 }
 
 /* Asks the server for the first time: whether SOURCE is there, and what. */

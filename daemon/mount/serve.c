@@ -214,20 +214,38 @@ static void hand_on_log(struct serve *serve)
 	log_open_other(log_to_keeper);
 }
 
+/* Of several SOURCEs. NULL on no memory; to be freed. */
+static int *list_sides(const struct src *src)
+{
+	int *fds = malloc((src->sides.n + 1) * sizeof(*fds));
+
+	for (size_t i = 0; fds && i < src->sides.n; i++)
+		fds[i] = src->sides.list[i].shares ?
+			 -1 : src->sides.list[i].fd;
+	return fds;
+}
+
 static int confine(const struct serve *serve, char *error, size_t cap)
 {
 	const struct daemon *daemon = serve->daemon;
 	const char *home = getenv("HOME"), **more;
 	char netrc[PATH_MAX];
+	int status, *sides = list_sides(&daemon->src);
 	struct sandbox_terms terms = {
 		.mode = daemon->opts->sandbox,
 		.source_fd = daemon->src.root_fd,
+		.more_fds = sides,
+		.n_more = daemon->src.sides.n,
 		.network = daemon->src.far != NULL,
 		.write_dir = daemon->write_dir,
 		.tell_fd = serve->line.speak,
 		.tell_word = LINE_BREACH,
 	};
 
+	if (!sides) {
+		snprintf(error, cap, "no memory to start; free some");
+		return -1;
+	}
 	more = terms.more_files;
 	if (daemon->src.far && daemon->opts->ca_file)
 		*more++ = daemon->opts->ca_file;
@@ -236,7 +254,9 @@ static int confine(const struct serve *serve, char *error, size_t cap)
 	    snprintf(netrc, sizeof(netrc), "%s/.netrc", home) <
 	    (int)sizeof(netrc))
 		*more = netrc;
-	return sandbox_enter(&terms, error, cap);
+	status = sandbox_enter(&terms, error, cap);
+	free(sides);
+	return status;
 }
 
 /* 0, or -1 where the keeper gave up. */

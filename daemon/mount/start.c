@@ -13,6 +13,7 @@
 
 #include "log/log.h"
 #include "tree/far.h"
+#include "tree/sides_add.h"
 #include "mount/ask.h"
 #include "mount/keeper.h"
 #include "mount/mount.h"
@@ -44,21 +45,29 @@
 #define DEFAULT_TIMEOUT 5
 #define IMMUTABLE_TIMEOUT 86400
 
-/* As many descriptors as we may have, and who gets how many of them: the mount
- * itself, each worker for the time of a request, folders being listed; and
- * opened files, which take what is left in turn. */
-static void share_descriptors(struct daemon *daemon)
+/* As many descriptors as we may have. */
+static void raise_descriptors(void)
 {
-	struct rlimit limit = { .rlim_cur = 64, .rlim_max = 64 };
-	size_t n, quarter;
+	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
 	    limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
-		getrlimit(RLIMIT_NOFILE, &limit);
 	}
-	n = limit.rlim_cur > OWN_FILES ? limit.rlim_cur - OWN_FILES : 1;
+}
+
+/* Who gets how many of them: the mount itself, each worker for the time of a
+ * request, folders being listed; and opened files, which take what is left in
+ * turn. */
+static void share_descriptors(struct daemon *daemon)
+{
+	struct rlimit limit = { .rlim_cur = 64, .rlim_max = 64 };
+	size_t own = OWN_FILES + sides_count_fds(&daemon->src.sides);
+	size_t n, quarter;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	n = limit.rlim_cur > own ? limit.rlim_cur - own : 1;
 	quarter = n / 4;
 	daemon->max_workers = quarter / WORKER_FILES < UINT_MAX ?
 			      (unsigned)(quarter / WORKER_FILES) : UINT_MAX;
@@ -113,13 +122,9 @@ static enum exit_code open_far(struct daemon *daemon, const char *source)
 			  "disk_cache", opts->disk_cache, strerror(errno));
 }
 
-static enum exit_code open_source(struct daemon *daemon, const char *source)
+/* status: of opening it. */
+static enum exit_code refuse_source(const char *source, int status)
 {
-	int status;
-
-	if (far_is(daemon->opts, source))
-		return open_far(daemon, source);
-	status = src_open(&daemon->src, source);
 	if (status == -ENOENT && strstr(source, "://"))
 		return say_failed(EXIT_SOURCE, "'%s' is no address that "
 				  "bloscfs reads; give one of https://, "
@@ -131,10 +136,20 @@ static enum exit_code open_source(struct daemon *daemon, const char *source)
 		return say_failed(EXIT_SOURCE, "'%s' is neither a directory "
 				  "nor a regular file; give one of these",
 				  source);
+	return say_failed(EXIT_SOURCE, "cannot open '%s': %s; give a directory "
+			  "or a container file that you may read", source,
+			  strerror(-status));
+}
+
+static enum exit_code open_source(struct daemon *daemon, const char *source)
+{
+	int status;
+
+	if (far_is(daemon->opts, source))
+		return open_far(daemon, source);
+	status = src_open(&daemon->src, source);
 	if (status)
-		return say_failed(EXIT_SOURCE, "cannot open '%s': %s; give a "
-			    "directory or a container file that you may read",
-			    source, strerror(-status));
+		return refuse_source(source, status);
 	if (!daemon->src.file && (daemon->opts->offset ||
 				  daemon->opts->length))
 		return say_failed(EXIT_USAGE, "offset and length are for one "
@@ -157,12 +172,60 @@ static enum exit_code look_above(struct daemon *daemon)
 			  strerror(-status));
 }
 
+/* One of several, and above it. */
+static enum exit_code open_side(struct daemon *daemon, const char *source)
+{
+	int status = sides_add(&daemon->src, source);
+	struct side *side;
+
+	if (status == -ENAMETOOLONG)
+		return say_failed(EXIT_SOURCE, "'%s' has too long a name, or "
+				  "one without room for the number that tells "
+				  "equal names apart; give a short link to it",
+				  source);
+	if (status)
+		return refuse_source(source, status);
+	side = &daemon->src.sides.list[daemon->src.sides.n - 1];
+	status = side->file ? 0 : choice_in_store(side->fd,
+						  &side->lies_in_store);
+	if (!status)
+		return EXIT_OK;
+	return say_failed(EXIT_SOURCE, "cannot look into '%s': %s; give "
+			  "another", source, strerror(-status));
+}
+
+static enum exit_code open_sides(struct daemon *daemon)
+{
+	const struct opts *opts = daemon->opts;
+	enum exit_code code = EXIT_OK;
+	struct patience patience;
+
+	for (size_t i = 0; i < opts_n_sources(opts); i++)
+		if (far_is(opts, opts->words[i]))
+			return say_failed(EXIT_USAGE, "several sources: what "
+				"is on servers is mounted alone; call bloscfs "
+				"once for each of these");
+	if (opts->offset || opts->length)
+		return say_failed(EXIT_USAGE, "offset and length are for one "
+				  "container file, but there are several "
+				  "sources; leave them out");
+	daemon->src.sides.made = daemon->started;
+	for (size_t i = 0; !code && i < opts_n_sources(opts); i++) {
+		patience_begin(&patience, opts->words[i]);
+		code = open_side(daemon, opts->words[i]);
+		patience_end(&patience);
+	}
+	return code;
+}
+
 /* What SOURCE lies on may not answer: a mount whose server is away. */
 static enum exit_code look_at_source(struct daemon *daemon)
 {
 	struct patience patience;
 	enum exit_code code;
 
+	if (opts_n_sources(daemon->opts) > 1)
+		return open_sides(daemon);
 	patience_begin(&patience, daemon->source);
 	code = open_source(daemon, daemon->opts->words[0]);
 	if (!code)
@@ -230,7 +293,7 @@ static enum exit_code prepare(struct daemon *daemon)
 	const struct opts *opts = daemon->opts;
 	enum exit_code code;
 
-	share_descriptors(daemon);
+	raise_descriptors();
 	code = make_library(daemon);
 	if (daemon->fs)
 		daemon->n_threads = count_threads(daemon->fs);
@@ -240,8 +303,9 @@ static enum exit_code prepare(struct daemon *daemon)
 		code = open_log(opts);
 	if (!code)
 		code = look_at_source(daemon);
+	share_descriptors(daemon);
 	if (!code)
-		code = check_point(daemon, opts->words[1]);
+		code = check_point(daemon, opts->words[opts->n_words - 1]);
 	if (opts->attr_timeout >= 0)
 		daemon->timeout = opts->attr_timeout;
 	else
@@ -402,6 +466,11 @@ enum exit_code start_mount(const struct opts *opts)
 	if (!code && daemon.src.far) {
 		/* What was opened until now is no part of the child. */
 		far_rest(daemon.src.far);
+	} else if (!code && daemon.src.sides.n) {
+		source = real = sides_text(&daemon.src.sides);
+		if (!real)
+			code = say_failed(EXIT_FAILED, "no memory to start; "
+					  "free some");
 	} else if (!code && source[0] != '/') {
 		real = realpath(source, NULL);
 		source = real ? real : source;

@@ -109,7 +109,7 @@ static int ask_source(struct daemon *daemon, struct node *node, int mask)
 	LOOK_PATH path = NULL;
 	int fd, status = look_path(daemon, tree_owner(node), &path);
 
-	if (status || daemon->src.far)
+	if (status || daemon->src.far || look_is_gathered(daemon, node))
 		return status;
 	fd = src_at(&daemon->src, -1, path, O_PATH);
 	if (fd < 0)

@@ -38,6 +38,8 @@ static void collect(struct daemon *daemon, struct metrics *ret_metrics)
 	work_count(daemon, &m->work);
 	tree_count(&daemon->tree, &m->nodes, &m->containers_open,
 		   &m->containers_idle);
+	m->sources = opts_n_sources(daemon->opts);
+	m->sources_lost = sides_count_lost(&daemon->src.sides);
 	if (!daemon->src.far)
 		return;
 	shelf_count(far_shelf(daemon->src.far), &m->net, &m->net_retries);
@@ -80,6 +82,19 @@ static void write_version(struct daemon *daemon, FILE *out)
 	info_write_version(out);
 }
 
+/* Of several each has a line, and behind it its entry. */
+static void write_sources(const struct daemon *daemon, FILE *out)
+{
+	const struct src *src = &daemon->src;
+
+	if (!src->sides.n)
+		opts_write_text(out, "source", daemon->source);
+	for (size_t i = 0; i < src->sides.n; i++) {
+		opts_write_text(out, "source", src->sides.list[i].real);
+		opts_write_text(out, "entry", src->sides.list[i].name);
+	}
+}
+
 /* Defaults are told as what they came to be. */
 static void write_config(struct daemon *daemon, FILE *out)
 {
@@ -92,7 +107,9 @@ static void write_config(struct daemon *daemon, FILE *out)
 	opts.max_memory = stats.memory_budget;
 	opts.attr_timeout = daemon->timeout;
 	opts.threads = daemon->n_threads;
-	opts_write(&opts, daemon->source, daemon->mountpoint, out);
+	write_sources(daemon, out);
+	opts_write_text(out, "mountpoint", daemon->mountpoint);
+	opts_write(&opts, out);
 	fprintf(out, "passthrough=%s\n", through_is_on(daemon) ? "yes" : "no");
 	fprintf(out, "in_force=%s\n", sandbox_in_force());
 }

@@ -3,10 +3,10 @@
  * folders.c - see folders.h.
  *
  * With keep, entry n of a folder is at the offset 2n and the directory beside
- * it at 2n + 1; on a server they are 2n + 2 and 2n + 3, behind the dots. In a
- * table they are counted alike, and what stands beside it comes as further
- * entries; on a server at the offset of the first entry that is not there, and
- * at the next. Else offsets are the folder's own.
+ * it at 2n + 1; on a server, and of several SOURCEs, they are 2n + 2 and
+ * 2n + 3, behind the dots. In a table they are counted alike, and what stands
+ * beside it comes as further entries; on a server at the offset of the first
+ * entry that is not there, and at the next. Else offsets are the folder's own.
  */
 #include "ops/folders.h"
 
@@ -56,7 +56,7 @@ int folders_open(struct daemon *daemon, struct node *node,
 		status = note_table(daemon, node, handle);
 	if (status)
 		return status;
-	if (daemon->src.far) {
+	if (daemon->src.far || look_is_gathered(daemon, node)) {
 		handle->is_source_dir = true;
 		return look_again(daemon, node, &st);
 	}
@@ -135,7 +135,7 @@ static bool add_pair(struct daemon *daemon, struct listing *list,
 	struct src_stat st = { 0 }, dir_st = { 0 };
 	char dir[NAME_MAX + 1];
 	off_t next = (off | 1) + 1;
-	int fd = dirfd(handle->dir), beside = -ENOENT;
+	int fd = handle->dir ? dirfd(handle->dir) : -1, beside = -ENOENT;
 	int status = look_at(daemon, handle->node, fd, name, &kind, &st);
 
 	if (!status && !call_is_void() && daemon->opts->keep)
@@ -143,7 +143,8 @@ static bool add_pair(struct daemon *daemon, struct listing *list,
 				   &dir_st);
 	if (call_is_void())
 		return false;
-	if (status != -ENOENT && !(off & 1))
+	/* One of several SOURCEs that is gone is listed as what it is. */
+	if ((status != -ENOENT || !handle->dir) && !(off & 1))
 		add_found(daemon, list, handle, name, status, kind, &st,
 			  beside == -ENOENT ? next : next - 1, true);
 	if (beside == -ENOENT)
@@ -455,11 +456,35 @@ static int list_far(struct daemon *daemon, struct listing *list,
 	return list->len || status > 0 ? 0 : status;
 }
 
+/* Of several SOURCEs number n is at the offset 2n + 2. 0 or -errno. */
+static int list_gathered(struct daemon *daemon, struct listing *list,
+			 const struct handle *handle, off_t off)
+{
+	const struct src *src = &daemon->src;
+	const char *name;
+
+	if (off < 0)
+		return -EINVAL;
+	if (!reply_list_dots(daemon, list, handle->node, &off))
+		return 0;
+	for (; (size_t)off / 2 - 1 < src->sides.n; off = (off | 1) + 1) {
+		name = src->sides.list[off / 2 - 1].name;
+		if (src_hides(name) || tree_is_control(handle->node, name))
+			continue;
+		if (!reply_list_fits(list, name) ||
+		    !add_pair(daemon, list, handle, name, off))
+			break;
+	}
+	return 0;
+}
+
 int folders_list(struct daemon *daemon, struct listing *list,
 		 struct handle *handle, off_t off)
 {
 	if (daemon->src.far)
 		return off < 0 ? -EINVAL : list_far(daemon, list, handle, off);
+	if (look_is_gathered(daemon, handle->node))
+		return list_gathered(daemon, list, handle, off);
 	return daemon->opts->keep || handle->is_table ?
 	       list_kept(daemon, list, handle, off) :
 	       list_source(daemon, list, handle, off);

@@ -46,17 +46,18 @@ static int lookup_in_source(struct daemon *daemon, struct node *parent,
 	enum node_kind kind;
 	struct src_stat st;
 	uint64_t id, ino;
-	int dir_fd, status = look_path(daemon, parent, &path);
+	int dir_fd = -1, status = look_path(daemon, parent, &path);
 
 	if (!status && look_is_nested(daemon, parent))
 		status = -ENOENT;
 	if (status)
 		return status;
-	/* A server has no directory to open. */
-	dir_fd = daemon->src.far ? -1 : src_at(&daemon->src, -1, path,
-					       O_PATH | O_DIRECTORY);
-	if (dir_fd < 0 && !daemon->src.far)
-		return look_as_stale(dir_fd);
+	/* Else there is no directory to open. */
+	if (!daemon->src.far && !look_is_gathered(daemon, parent)) {
+		dir_fd = src_at(&daemon->src, -1, path, O_PATH | O_DIRECTORY);
+		if (dir_fd < 0)
+			return look_as_stale(dir_fd);
+	}
 	status = keep_lookup(daemon, parent, dir_fd, name, &kind, &st);
 	if (dir_fd >= 0)
 		close(dir_fd);

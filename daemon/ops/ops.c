@@ -13,6 +13,7 @@
 #include "ops/lookup.h"
 #include "ops/plain.h"
 #include "ops/read.h"
+#include "ops/room.h"
 #include "ops/seek.h"
 #include "ops/terms.h"
 #include "ops/work.h"
@@ -24,7 +25,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 static struct daemon *daemon_of(fuse_req_t req)
@@ -160,34 +160,10 @@ static void op_release(fuse_req_t req, fuse_ino_t id,
 	fuse_reply_err(req, 0);
 }
 
-/* Of a file: what it takes, beside what is free where it lies. What a folder
- * takes only a walk would tell: it is shown as its whole file system. */
-static int find_room(const struct src *src, struct statvfs *ret)
-{
-	struct stat st;
-
-	*ret = (struct statvfs){ .f_bsize = 4096, .f_frsize = 4096 };
-	if (src->far)
-		return 0;
-	if (fstatvfs(src->root_fd, ret) < 0)
-		return -errno;
-	if (!src->file || !ret->f_frsize)
-		return 0;
-	if (fstatat(src->root_fd, src->file, &st, 0) < 0)
-		return -errno;
-	ret->f_bfree = ret->f_bavail;
-	ret->f_blocks = ret->f_bfree +
-			((fsblkcnt_t)st.st_blocks * 512 + ret->f_frsize - 1) /
-			ret->f_frsize;
-	ret->f_ffree = ret->f_favail;
-	ret->f_files = ret->f_ffree + 1;
-	return 0;
-}
-
 static void op_statfs(fuse_req_t req, fuse_ino_t id)
 {
 	struct statvfs st;
-	int status = find_room(&daemon_of(req)->src, &st);
+	int status = room_find(&daemon_of(req)->src, &st);
 
 	(void)id;
 	if (status) {

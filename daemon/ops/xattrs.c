@@ -112,7 +112,7 @@ static ssize_t read_source(struct daemon *daemon, struct node *node,
 	ssize_t len = look_is_nested(daemon, node) ? -ENODATA :
 		      look_path(daemon, node, &path);
 
-	if (len == 0 && daemon->src.far)
+	if (len == 0 && (daemon->src.far || look_is_gathered(daemon, node)))
 		return name ? -ENODATA : 0;
 	if (len == 0)
 		len = name ? src_get_xattr(&daemon->src, -1, path, name, buf,

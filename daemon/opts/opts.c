@@ -212,8 +212,8 @@ static int refuse_words(struct parse *parse)
 			      "bloscfs SOURCE MOUNTPOINT, or --info or --check "
 			      "without a mount", opts->words[0]);
 	return refuse(parse, "'%s' is one argument more than SOURCE and "
-		      "MOUNTPOINT; mount the folder that has all you want, or "
-		      "call bloscfs once for each", opts->words[2]);
+		      "MOUNTPOINT; several are for bloscfs itself, as mount(8) "
+		      "knows of one", opts->words[2]);
 }
 
 /* Not taken in silence: somebody waits for what they would write. */
@@ -234,7 +234,7 @@ static int check_words(struct parse *parse)
 	case FORM_MOUNT:
 		if (opts->json || opts->report)
 			return refuse_unmounted(parse);
-		if (opts->n_words != 2)
+		if (opts->n_words < 2 || (parse->helper && opts->n_words > 2))
 			return refuse_words(parse);
 		if (opts->allow_other && opts->allow_root)
 			return refuse(parse, "allow_other and allow_root "

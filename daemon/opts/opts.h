@@ -86,10 +86,15 @@ bool opts_is_helper(const char *argv0);
 int opts_parse(struct opts *opts, int argc, char **argv, char *error,
 	       size_t error_cap);
 void opts_release(struct opts *opts);
-/* One line "name=value" for source, mount point and each option that has a
- * value; a control byte or backslash is spelt \xHH. Mounts only. */
-void opts_write(const struct opts *opts, const char *source,
-		const char *mountpoint, FILE *out);
+/* One line "name=value", where a control byte or backslash is spelt \xHH. */
+void opts_write_text(FILE *out, const char *name, const char *text);
+/* Such a line for each option that has a value. Mounts only. */
+void opts_write(const struct opts *opts, FILE *out);
+/* How many words of a mount are SOURCEs; the last one is MOUNTPOINT. */
+static inline size_t opts_n_sources(const struct opts *opts)
+{
+	return opts->n_words - 1;
+}
 /* The text of --help; name: of an option, of a group of them, "all", or NULL.
  * False: there is no such. */
 bool opts_help(FILE *out, const char *name);

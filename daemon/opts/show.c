@@ -8,7 +8,7 @@
 
 #define HELP_NAME_CAP 28
 
-static void write_text(FILE *out, const char *name, const char *text)
+void opts_write_text(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "%s=", name);
 	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
@@ -25,7 +25,7 @@ static void write_own_text(FILE *out, const struct opt *opt, const char *text)
 	if (!text && opt->where == AT(views))
 		text = DEFAULT_VIEWS;
 	if (text)
-		write_text(out, opt->name, text);
+		opts_write_text(out, opt->name, text);
 }
 
 /* 0: not known yet, which is no value of it. */
@@ -66,7 +66,7 @@ static void write_option(FILE *out, const struct opts *opts,
 		write_own_text(out, opt, *(char *const *)where);
 		break;
 	case OPT_FORMATS:
-		write_text(out, opt->name, opts->choice.formats ?
+		opts_write_text(out, opt->name, opts->choice.formats ?
 			   opts->choice.formats : "all:-chunk");
 		break;
 	case OPT_UID:
@@ -96,13 +96,10 @@ static void write_option(FILE *out, const struct opts *opts,
 	}
 }
 
-void opts_write(const struct opts *opts, const char *source,
-		const char *mountpoint, FILE *out)
+void opts_write(const struct opts *opts, FILE *out)
 {
 	bool of_mounts = true;
 
-	write_text(out, "source", source);
-	write_text(out, "mountpoint", mountpoint);
 	for (const struct opt *opt = opts_table; opt < opts_table + n_opts;
 	     opt++) {
 		if (opt->kind == OPT_GROUP)
@@ -111,23 +108,23 @@ void opts_write(const struct opts *opts, const char *source,
 			write_option(out, opts, opt);
 	}
 	for (size_t i = 0; i < opts->choice.n_rules; i++)
-		write_text(out, opts->choice.rules[i].exclude ? "exclude" :
+		opts_write_text(out, opts->choice.rules[i].exclude ? "exclude" :
 			   "include", opts->choice.rules[i].glob);
 	if (opts->fuse)
-		write_text(out, "libfuse", opts->fuse);
+		opts_write_text(out, "libfuse", opts->fuse);
 }
 
 static void help_usage(FILE *out)
 {
-	fputs("usage: bloscfs [options] SOURCE MOUNTPOINT\n"
+	fputs("usage: bloscfs [options] SOURCE... MOUNTPOINT\n"
 	      "       bloscfs --unmount MOUNTPOINT\n"
 	      "       bloscfs --info SOURCE... [--json]\n"
 	      "       bloscfs --check SOURCE... [--json] [--report=FILE]\n"
 	      "       bloscfs --cat SOURCE ENTRY...\n"
 	      "       bloscfs --version | --help[=NAME]\n\n"
-	      "Shows the Blosc containers of a folder, of a bucket, or one "
-	      "container, as\ndirectories of plain files; or one of those "
-	      "files without a mount.\n\n"
+	      "Shows the Blosc containers of folders, of a bucket, or single "
+	      "ones, as\ndirectories of plain files; or one of those files "
+	      "without a mount.\n\n"
 	      "  -f, --foreground   stay in the foreground; -d: and log each "
 	      "request\n\n",
 	      out);

@@ -197,6 +197,10 @@ static int allow_terms(int rules, const struct ruleset *all,
 
 	if (!status && terms->source_fd >= 0)
 		status = allow_fd(rules, all, terms->source_fd, TO_READ);
+	for (size_t i = 0; !status && i < terms->n_more; i++)
+		if (terms->more_fds[i] >= 0)
+			status = allow_fd(rules, all, terms->more_fds[i],
+					  TO_READ);
 	if (!status && terms->network)
 		status = allow_network(rules, all, terms->mode);
 	if (!status)

@@ -34,6 +34,8 @@ enum sandbox_mode {
 struct sandbox_terms {
 	enum sandbox_mode mode;
 	int source_fd;		/* a directory to be read; -1: none */
+	const int *more_fds;	/* n_more others, -1: none; may be NULL */
+	size_t n_more;
 	const char *write_dir;	/* to be written below; NULL: none */
 	bool network;		/* servers are asked */
 	const char *more_files[3];	/* to be read as well; NULL behind */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How long a folder of a server is believed to be no store, at least, and one
  * with an index to be no container. */
@@ -65,32 +66,82 @@ static void settle_verdict(struct daemon *daemon, struct node *folder,
 	set_verdict(&daemon->tree, folder, verdict, state);
 }
 
+/* That of several SOURCEs which a folder is in; NULL: there is but one. */
+static const struct side *side_of(const struct daemon *daemon,
+				  const struct node *folder)
+{
+	const char *rest;
+
+	if (!daemon->src.sides.n || !folder->parent)
+		return NULL;
+	while (folder->parent->parent)
+		folder = folder->parent;
+	return sides_find(&daemon->src.sides, folder->name, &rest);
+}
+
+/* Whether stores are left in a folder; *ret_within: whether it is one's since
+ * SOURCE lies in that. */
+static bool heeds_stores(const struct daemon *daemon,
+			 const struct node *folder, bool *ret_within)
+{
+	const struct side *side = side_of(daemon, folder);
+	bool named = daemon->opts->choice.named;
+
+	*ret_within = side ? side->lies_in_store && !named : daemon->in_store;
+	return side ? !side->lies_in_store || !named : !daemon->no_stores;
+}
+
 static int judge(struct daemon *daemon, struct node *folder, int dir_fd,
 		 struct verdict *ret_verdict)
 {
-	struct verdict verdict, above = { .left = daemon->in_store };
+	struct verdict verdict, above = { 0 };
 	uint64_t known, now, other;
 	struct stat st;
 	int status = 0;
+	bool within, stores = heeds_stores(daemon, folder, &within);
 
+	/* What is named on the command line nobody has left to a store. */
+	if (daemon->src.sides.n && !folder->parent) {
+		*ret_verdict = above;
+		return 0;
+	}
 	if (fstat(dir_fd, &st) < 0)
 		return -errno;
 	now = state_of(&st);
 	verdict = get_verdict(&daemon->tree, folder, &known);
 	if (folder->parent)
 		above = get_verdict(&daemon->tree, folder->parent, &other);
+	above.left = above.left || within;
 	*ret_verdict = verdict;
 	if (now && now == known && verdict.left ==
 				   (verdict.own || above.left))
 		return 0;
 	if (!now || now != known)
-		status = choice_leaves(dir_fd, !daemon->no_stores,
-				       &verdict.own);
+		status = choice_leaves(dir_fd, stores, &verdict.own);
 	if (status)
 		return status;
 	settle_verdict(daemon, folder, &verdict, above.left, now);
 	*ret_verdict = verdict;
 	return 0;
+}
+
+/* By the globs, which see no number of ours behind a name. */
+static bool rules_exclude(const struct daemon *daemon, const char *path)
+{
+	const struct choice *choice = &daemon->opts->choice;
+	const char *rest = path;
+	const struct side *side = sides_find(&daemon->src.sides, path, &rest);
+	char *own;
+	bool excluded;
+
+	if (!choice->n_rules || !side || !strcmp(side->given, side->name))
+		return choice_excludes(choice, path);
+	/* As choice_excludes. */
+	if (asprintf(&own, "%s%s%s", side->given, *rest ? "/" : "", rest) < 0)
+		return true;
+	excluded = choice_excludes(choice, own);
+	free(own);
+	return excluded;
 }
 
 /* By the globs. 0 or -errno. */
@@ -108,7 +159,7 @@ static int exclude(struct daemon *daemon, struct node *folder,
 		free(above);
 		return -ENOMEM;
 	}
-	*ret_excluded = choice_excludes(&daemon->opts->choice, path);
+	*ret_excluded = rules_exclude(daemon, path);
 	free(above);
 	free(path);
 	return 0;
@@ -182,5 +233,5 @@ bool leave_known(struct daemon *daemon, struct node *folder,
 	uint64_t state;
 
 	return get_verdict(&daemon->tree, folder, &state).left ||
-	       choice_excludes(&daemon->opts->choice, path);
+	       rules_exclude(daemon, path);
 }

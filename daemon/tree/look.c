@@ -62,6 +62,11 @@ static enum node_kind node_kind_of(enum src_kind kind)
 	return NODE_PLAIN;
 }
 
+bool look_is_gathered(const struct daemon *daemon, const struct node *node)
+{
+	return daemon->src.sides.n && !node->parent;
+}
+
 bool look_is_nested(struct daemon *daemon, struct node *node)
 {
 	struct src_stat st;
@@ -151,6 +156,13 @@ int look_again(struct daemon *daemon, struct node *node,
 	return 0;
 }
 
+/* The name to judge by. */
+static const char *hint(const struct daemon *daemon, int dir_fd,
+			const char *name)
+{
+	return dir_fd < 0 ? sides_hint(&daemon->src.sides, name) : name;
+}
+
 /* 1 where a container of a file that was written to since we mounted, and
  * moments ago, ends too early: then it is on its way here. Else 0 or
  * -errno. */
@@ -170,10 +182,22 @@ static int is_arriving(struct daemon *daemon, int dir_fd, const char *name,
 	fd = src_open_file(&daemon->src, dir_fd, name, &opened);
 	if (fd < 0)
 		return fd;
-	is_short = bloscfs_is_short(fd, name);
+	is_short = bloscfs_is_short(fd, hint(daemon, dir_fd, name));
 	close(fd);
 	status = -bloscfs_err_errno(bloscfs_met(mark, NULL));
 	return status ? status : is_short;
+}
+
+static bool is_unreadable(const struct daemon *daemon, int dir_fd,
+			  const char *name)
+{
+	const char *own;
+	int fd = src_parent(&daemon->src, dir_fd, name, &own);
+	bool may = fd < 0 || faccessat(fd, own, R_OK, AT_EACCESS) == 0 ||
+		   (errno != EACCES && errno != EPERM);
+
+	src_leave(&daemon->src, dir_fd, fd);
+	return !may;
 }
 
 /* A plain file may be a container that we may not read: what has the name of
@@ -185,11 +209,10 @@ static void note_unreadable(const struct daemon *daemon, struct node *parent,
 	char path[PATH_MAX + NAME_MAX + 2];
 	size_t len;
 
-	if (!bloscfs_claimed(name) ||
-	    faccessat(dir_fd, name, R_OK, AT_EACCESS) == 0 ||
-	    (errno != EACCES && errno != EPERM))
+	if (!bloscfs_claimed(hint(daemon, dir_fd, name)) ||
+	    !is_unreadable(daemon, dir_fd, name))
 		return;
-	snprintf(why.text, sizeof(why.text), "%s", strerror(errno));
+	snprintf(why.text, sizeof(why.text), "%s", strerror(EACCES));
 	look_name(daemon, parent, path);
 	len = strlen(path);
 	if (strcmp(path, ".") == 0)

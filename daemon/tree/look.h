@@ -22,6 +22,9 @@ int look_path(const struct daemon *daemon, struct node *node,
  * takes PATH_MAX. */
 void look_name(const struct daemon *daemon, struct node *node, char *buf);
 
+/* Whether a node is the root over several SOURCEs: a folder of ours, which has
+ * no descriptor. */
+bool look_is_gathered(const struct daemon *daemon, const struct node *node);
 /* Whether a node was found to be a mount of bloscfs: an empty directory. */
 bool look_is_nested(struct daemon *daemon, struct node *node);
 /* Errors that mean that a path leads elsewhere now become -ESTALE. */
@@ -34,7 +37,8 @@ int look_again(struct daemon *daemon, struct node *node,
 int look_join(const struct daemon *daemon, struct node *parent,
 	      const char *name, char **ret_path);
 /* What name is in an open directory of the source; -ENOENT if hidden. On a
- * server there is no directory to open, and dir_fd is -1. */
+ * server there is no directory to open, nor for several SOURCEs, and dir_fd is
+ * -1. */
 int look_at(struct daemon *daemon, struct node *parent, int dir_fd,
 	    const char *name, enum node_kind *ret_kind,
 	    struct src_stat *ret_st);

@@ -65,7 +65,7 @@ void lost_look(struct src *src, const char *source)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	/* Who comes first looks for all. */
-	if (src->far || now.tv_sec < due ||
+	if (src->far || src->sides.n || now.tv_sec < due ||
 	    !atomic_compare_exchange_strong(&next, &due,
 					    now.tv_sec + EACH_SECONDS))
 		return;

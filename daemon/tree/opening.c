@@ -78,7 +78,6 @@ static int open_file(struct daemon *daemon, const char *path,
 		     struct src_stat *st, struct bloscfs_file **ret_file,
 		     struct bloscfs_diag *why)
 {
-	const char *slash = strrchr(path, '/');
 	enum bloscfs_err err;
 	int fd = src_open_file(&daemon->src, -1, path, st), status;
 
@@ -89,7 +88,7 @@ static int open_file(struct daemon *daemon, const char *path,
 		close(fd);
 		return status;
 	}
-	err = bloscfs_open(daemon->fs, fd, slash ? slash + 1 : path,
+	err = bloscfs_open(daemon->fs, fd, sides_hint(&daemon->src.sides, path),
 			   daemon->opts->offset, daemon->opts->length,
 			   ret_file, why);
 	if (err != BLOSCFS_OK)

@@ -22,8 +22,14 @@
 static int reach(const struct src *src, int base, const char *path, int flags,
 		 struct nested *ret_nested)
 {
-	return walk_open(base < 0 ? src->root_fd : base, path, flags,
-			 src->plain_walk, ret_nested);
+	if (base < 0) {
+		base = src->sides.n ? sides_enter(&src->sides, &path) :
+				      src->root_fd;
+		*ret_nested = (struct nested){ 0 };
+		if (base < 0)
+			return base;
+	}
+	return walk_open(base, path, flags, src->plain_walk, ret_nested);
 }
 
 int src_at(const struct src *src, int base, const char *path, int flags)
@@ -41,6 +47,8 @@ int src_parent(const struct src *src, int base, const char *path,
 	int fd;
 
 	*ret_name = slash ? slash + 1 : *path ? path : ".";
+	if (!slash && base < 0 && src->sides.n)
+		return sides_look(&src->sides, path, ret_name);
 	if (!slash)
 		return base < 0 ? src->root_fd : base;
 	above = strndup(path, (size_t)(slash - path));
@@ -53,7 +61,8 @@ int src_parent(const struct src *src, int base, const char *path,
 
 void src_leave(const struct src *src, int base, int parent)
 {
-	if (parent >= 0 && parent != (base < 0 ? src->root_fd : base))
+	if (parent >= 0 && parent != (base < 0 ? src->root_fd : base) &&
+	    !(base < 0 && sides_own(&src->sides, parent)))
 		close(parent);
 }
 
@@ -132,12 +141,12 @@ static int stat_fd(const struct src *src, int fd,
 
 /* A mount of bloscfs is not asked who it is: an empty folder of those who own
  * the source. */
-static int stat_nested(const struct src *src, const struct nested *nested,
-		       struct src_stat *ret_stat)
+static int stat_nested(const struct src *src, int dir_fd,
+		       const struct nested *nested, struct src_stat *ret_stat)
 {
 	struct stat st;
 
-	if (fstat(src->root_fd, &st) < 0)
+	if (fstat(src->sides.n ? dir_fd : src->root_fd, &st) < 0)
 		return -errno;
 	convert(ret_stat, &st);
 	ret_stat->dev = nested->dev;
@@ -163,7 +172,7 @@ static int stat_at(const struct src *src, int dir_fd, const char *name,
 	if (status)
 		return status;
 	if (nested.is_bloscfs)
-		return stat_nested(src, &nested, ret_stat);
+		return stat_nested(src, dir_fd, &nested, ret_stat);
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW |
 				       AT_NO_AUTOMOUNT) < 0)
 		return -errno;
@@ -173,7 +182,7 @@ static int stat_at(const struct src *src, int dir_fd, const char *name,
 	}
 	fd = reach(src, dir_fd, name, O_PATH, &nested);
 	if (fd == -EXDEV && nested.is_bloscfs)
-		return stat_nested(src, &nested, ret_stat);
+		return stat_nested(src, dir_fd, &nested, ret_stat);
 	if (fd < 0)
 		return fd;
 	status = stat_fd(src, fd, ret_stat);
@@ -189,6 +198,10 @@ int src_stat(const struct src *src, int base, const char *path,
 
 	if (src->far)
 		return far_look(src->far, path, ret_stat);
+	if (base < 0 && src->sides.n && !*path) {
+		sides_stat(&src->sides, ret_stat);
+		return 0;
+	}
 	parent = src_parent(src, base, path, &name);
 	if (parent < 0)
 		return parent;
@@ -246,13 +259,13 @@ bool src_hides(const char *name)
 static enum bloscfs_err probe(const struct src *src, int fd, const char *path,
 			      bool is_dir)
 {
-	const char *name = strrchr(path, '/'), *format;
+	const char *name = sides_hint(&src->sides, path), *format;
 	enum bloscfs_err err;
 
 	err = is_dir ? bloscfs_probe_dir(fd, &format) :
-	      bloscfs_probe(fd, name ? name + 1 : path, &format);
+	      bloscfs_probe(fd, name, &format);
 	if (err == BLOSCFS_OK && src->choice &&
-	    !choice_takes(src->choice, format, path))
+	    !choice_takes(src->choice, format, name))
 		return BLOSCFS_ERR_NOT_FORMAT;
 	return err;
 }
@@ -374,6 +387,7 @@ void src_close(struct src *src)
 	if (src->root_fd >= 0)
 		close(src->root_fd);
 	far_close(src->far);
+	sides_close(&src->sides);
 	free(src->file);
 	*src = (struct src){ .root_fd = -1 };
 }

@@ -11,6 +11,7 @@
 #ifndef BFS_DAEMON_TREE_SOURCE_H
 #define BFS_DAEMON_TREE_SOURCE_H
 
+#include "tree/sides.h"
 #include "tree/source_stat.h"
 
 #include <stdbool.h>
@@ -25,14 +26,16 @@ struct far;
 struct src {
 	const struct choice *choice;	/* what is a container for us */
 	struct far *far;	/* SOURCE is on a server; else NULL */
-	int root_fd;		/* a directory; -1: on a server */
+	int root_fd;		/* a directory; -1: on a server, or several */
 	char *file;		/* the one container in it; NULL: a tree */
+	struct sides sides;	/* of several */
 	bool plain_walk;	/* the kernel has no openat2 */
 	bool tables;		/* tables have something beside them */
 	int64_t parts_ns;	/* how long rights of parts are believed */
 };
 
-/* path is a directory or a regular file. 0 or -errno. */
+/* path is a directory or a regular file. 0 or -errno. For several see
+ * sides.h. */
 int src_open(struct src *src, const char *path);
 void src_close(struct src *src);
 

@@ -73,6 +73,10 @@ int src_look(const struct src *src, int base, const char *path,
 
 	if (src->far)
 		return far_look(src->far, path, ret_stat);
+	if (base < 0 && src->sides.n && !*path) {
+		sides_stat(&src->sides, ret_stat);
+		return 0;
+	}
 	parent = src_parent(src, base, path, &name);
 	if (parent < 0)
 		return parent;

@@ -23,7 +23,7 @@ static char *write_options(const struct opts *opts)
 
 	if (!out)
 		abort();
-	opts_write(opts, "source", "mountpoint", out);
+	opts_write(opts, out);
 	if (fclose(out) || !text)
 		abort();
 	return text;
@@ -34,9 +34,7 @@ static bool take_line(char *line, char *word, size_t cap)
 {
 	size_t len = strlen(line);
 
-	if (strncmp(line, "source=", 7) == 0 ||
-	    strncmp(line, "mountpoint=", 11) == 0 ||
-	    strncmp(line, "libfuse=", 8) == 0)
+	if (strncmp(line, "libfuse=", 8) == 0)
 		return false;
 	/* What is off is not said. */
 	if (len > 3 && strcmp(line + len - 3, "=no") == 0)

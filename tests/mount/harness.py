@@ -105,8 +105,8 @@ def raw_unmount(path):
 
 
 class Mount:
-    """A mount in the foreground, whose process we know. files: its soft and
-    its hard limit of descriptors."""
+    """A mount in the foreground, whose process we know. source: one, or a
+    list. files: its soft and its hard limit of descriptors."""
 
     def __init__(self, work, source, *options, user=None, point=None,
                  files=None, env=None):
@@ -125,8 +125,9 @@ class Mount:
         time.sleep(0.05)
         ready, told = os.pipe()
         self.server = None
+        sources = [source] if isinstance(source, str) else source
         self.process = subprocess.Popen(
-            [BLOSCFS, "-f", f"--notify_fd={told}", *options, source,
+            [BLOSCFS, "-f", f"--notify_fd={told}", *options, *sources,
              self.point],
             stdin=subprocess.DEVNULL, stdout=handle, stderr=handle,
             pass_fds=[told], **more)

@@ -61,7 +61,7 @@ def wrong_options_come_first(work):
         assert "did you mean" not in run("-o", far, nowhere, nowhere).stderr
     one_sentence(run(nowhere), 2, "SOURCE")
     one_sentence(run(), 2, "SOURCE")
-    one_sentence(run(nowhere, nowhere, nowhere), 2, "SOURCE")
+    one_sentence(run(nowhere, nowhere, nowhere), 3, "/nowhere")
     one_sentence(run("-o"), 2, "-o")
     one_sentence(run("--info"), 2, "--info")
     one_sentence(run("--unmount"), 2, "MOUNTPOINT")

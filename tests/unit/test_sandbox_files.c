@@ -101,6 +101,35 @@ static void source_is_read_and_nothing_is_written(void **state)
 	close(terms.source_fd);
 }
 
+/* A folder beside the source. */
+static int list_cache(void)
+{
+	return open_with(cache, O_RDONLY | O_DIRECTORY);
+}
+
+static void several_sources_are_read_and_nothing_else(void **state)
+{
+	struct sandbox_terms terms = plain_terms();
+	int fds[3] = { terms.source_fd, -1, -1 };
+
+	(void)state;
+	terms.source_fd = -1;
+	terms.more_fds = fds;
+	terms.n_more = 3;
+	works(terms, read_inside);
+	fails(terms, list_cache, EACCES);
+	fds[2] = open(cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fds[2] >= 0);
+	works(terms, read_inside);
+	works(terms, list_cache);
+	fails(terms, write_inside, EACCES);
+	fails(terms, use_cache, EACCES);
+	fails(terms, read_outside, EACCES);
+	fails(terms, list_root, EACCES);
+	close(fds[0]);
+	close(fds[2]);
+}
+
 static void root_reads_what_others_own_and_users_do_not(void **state)
 {
 	(void)state;
@@ -226,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(source_is_read_and_nothing_is_written),
+		cmocka_unit_test(several_sources_are_read_and_nothing_else),
 		cmocka_unit_test(root_reads_what_others_own_and_users_do_not),
 		cmocka_unit_test(a_folder_for_writing_is_the_only_one),
 		cmocka_unit_test(of_etc_servers_need_a_few_files),
