@@ -72,6 +72,11 @@ extern "C" {
 const char *bloscfs_version(void);
 unsigned bloscfs_version_number(void);
 
+/* Whether a text shows a character of Unicode as itself. False of controls,
+ * marks of direction, and all that is not seen: who prints names, which may
+ * hold them, spells these. */
+bool bloscfs_is_seen(uint32_t character);
+
 /* Row i (0, 1, ...) of a table of what this build knows, or false at the end.
  * table: "codec", "filter", "container" or "view". *ret_version is NULL for
  * our own code; *ret_built is false for what is named but not decodable. */

@@ -4,6 +4,8 @@
  */
 #include "check/words.h"
 
+#include "bloscfs.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -115,17 +117,6 @@ void words_json_path(FILE *out, const char *path)
 	putc('"', out);
 }
 
-/* Of Unicode: controls, directions, what has no width, and what stands for
- * nothing. */
-static bool is_seen(uint32_t c)
-{
-	return c >= 0x20 && (c < 0x7f || c > 0x9f) && c != 0xad &&
-	       c != 0x61c && c != 0x180e && (c < 0x200b || c > 0x200f) &&
-	       (c < 0x2028 || c > 0x202e) && (c < 0x2060 || c > 0x206f) &&
-	       c != 0xfeff && (c < 0xfff0 || c > 0xfffb) &&
-	       (c & 0xfffe) != 0xfffe && (c < 0xe0000 || c > 0xe0fff);
-}
-
 void words_html(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text, *before;
@@ -146,7 +137,7 @@ void words_html(FILE *out, const char *text)
 			fprintf(out, "\\x%02x", (unsigned)*before);
 		else if (c < 0x20 || c == 0x7f)
 			fprintf(out, "\\x%02x", (unsigned)c);
-		else if (!is_seen(c))
+		else if (!bloscfs_is_seen(c))
 			fprintf(out, "\\u{%x}", (unsigned)c);
 		else
 			fwrite(before, 1, (size_t)(s - before), out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * build.c - the public interface to what this build is: its version, names of
- * errors, and the tables of codecs, filters, containers and views.
+ * errors, the tables of codecs, filters, containers and views; and which
+ * characters it takes for seen.
  */
 #include "api/priv.h"
 
@@ -9,6 +10,7 @@
 #include "codec/codec.h"
 #include "container/container.h"
 #include "filter/filter.h"
+#include "text/seen.h"
 #include "view/dispatch.h"
 
 #include <string.h>
@@ -31,6 +33,11 @@ const char *bloscfs_err_name(enum bloscfs_err err)
 int bloscfs_err_errno(enum bloscfs_err err)
 {
 	return bfs_err_errno((enum bfs_err)err);
+}
+
+bool bloscfs_is_seen(uint32_t character)
+{
+	return bfs_is_seen(character);
 }
 
 struct row {

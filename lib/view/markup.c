@@ -5,6 +5,7 @@
 #include "view/markup.h"
 
 #include "base/bytes.h"
+#include "text/seen.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -58,16 +59,6 @@ static uint32_t next_character(const uint8_t *p, size_t left, size_t *ret_len)
 	return c;
 }
 
-/* Controls, marks of direction, what no XML may hold. */
-static bool is_hidden(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c ||
-	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
-	       (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef) ||
-	       (c >= 0xe0000 && c <= 0xe007f);
-}
-
 static const char *entity(uint32_t c)
 {
 	switch (c) {
@@ -99,7 +90,7 @@ void bfs_markup_text(struct bfs_markup *markup, const void *text, size_t len,
 			bfs_markup_put(markup, "\xe2\x80\xa6");
 			return;
 		}
-		if (c == NO_CHARACTER || is_hidden(c))
+		if (c == NO_CHARACTER || !bfs_is_seen(c))
 			bfs_markup_put(markup, "\xef\xbf\xbd");
 		else if (entity(c))
 			bfs_markup_put(markup, "%s", entity(c));

@@ -24,8 +24,8 @@ struct bfs_markup {
 void bfs_markup_put(struct bfs_markup *markup, const char *fmt, ...)
 	BFS_PRINTF(2, 3);
 /* Appends bytes of a file as text, between tags or quotes; at most max_len
- * bytes of it, and dots for the rest. Control characters, marks of direction,
- * and what is no UTF-8 become U+FFFD. */
+ * bytes of it, and dots for the rest. What is not seen (text/seen.h) and
+ * what is no UTF-8 become U+FFFD. */
 void bfs_markup_text(struct bfs_markup *markup, const void *text, size_t len,
 		     size_t max_len);
 /* "12,345,678" */

@@ -90,8 +90,9 @@ def hold(folder):
     equal(rules["style-src"], f"'sha256-{digest(page.texts['style'])}'")
     equal(rules["connect-src"], "'self'")
     text = data.decode()
-    assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f"
-                         "\u2028-\u202e\u2060-\u206f\ufeff]", text), path
+    assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e"
+                         "\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+                         "\ufeff\ufff0-\ufffb]", text), path
     assert "http:" not in text.replace("http://www.w3.org/2000/svg", "") and \
         "https:" not in text, path
     for link in page.links + page.shown:

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What is wrong with a text, and where; NULL: nothing. It must be UTF-8
  * without controls (but for ends of lines), marks of direction and what has no
@@ -15,5 +16,7 @@
  * a few entities, no attribute is a script, and no address has a scheme. */
 const char *strict_markup(const char *text, size_t len, bool is_html,
 			  size_t *ret_off);
+/* Whether a character may stand in it. */
+bool strict_is_seen(uint32_t c);
 
 #endif

@@ -3,6 +3,7 @@
  * test_markup.c - any bytes as texts of XML and HTML: what a parser reads back
  * is what was meant, and nothing of it is markup, hidden or turned round.
  */
+#include "bloscfs.h"
 #include "check/words.h"
 #include "support/strictmarkup.h"
 #include "view/markup.h"
@@ -121,42 +122,62 @@ static void what_markup_is_made_of_is_read_back_as_text(void **state)
 	}
 }
 
+/* All planes but the first three have nothing but at their ends. */
+static bool is_of_interest(uint32_t from)
+{
+	return (from < 0xd800 || from >= 0xe000) &&
+	       (from < 0x30000 || from >= 0xe0000 ||
+		(from & 0xffff) == 0xff00);
+}
+
 /* Those of a few at a time, so that each stands beside others. */
 static void each_character_is_itself_or_replaced(void **state)
 {
-	static const struct { uint32_t first, last; } hidden[] = {
-		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0x61c, 0x61c },
-		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
-		{ 0xfdd0, 0xfdef }, { 0xfeff, 0xfeff }, { 0xfffe, 0xffff },
-		{ 0x1fffe, 0x1ffff }, { 0xe0000, 0xe007f },
-		{ 0x10fffe, 0x10ffff },
-	};
 	static char given[256 * 4], want[256 * 4];
 
 	(void)state;
 	for (uint32_t from = 0; from < 0x110000; from += 256) {
 		size_t n = 0, len = 0;
 
-		if (from >= 0xd800 && from < 0xe000)
-			continue;
-		/* All planes but the first three have nothing of their own
-		 * but at their ends. */
-		if (from >= 0x30000 && from < 0xe0000 &&
-		    (from & 0xffff) != 0xff00)
+		if (!is_of_interest(from))
 			continue;
 		for (uint32_t c = from; c < from + 256; c++) {
-			bool is_hidden = (c & 0xfffe) == 0xfffe;
-
-			for (size_t i = 0; i < sizeof(hidden) /
-						sizeof(*hidden); i++)
-				is_hidden |= c >= hidden[i].first &&
-					     c <= hidden[i].last;
 			n += put_utf8(given + n, c);
-			len += put_utf8(want + len, is_hidden ? 0xfffd : c);
+			len += put_utf8(want + len,
+					strict_is_seen(c) ? c : 0xfffd);
 		}
 		read_back(given, n, ROOM, false);
 		assert_int_equal(heard.len, len);
 		assert_memory_equal(heard.text, want, len);
+	}
+}
+
+static void a_report_spells_what_a_page_replaces(void **state)
+{
+	char given[8], want[16];
+
+	(void)state;
+	for (uint32_t c = 1; c < 0x110000; c++) {
+		FILE *out;
+		size_t n;
+
+		if (!is_of_interest(c & ~UINT32_C(0xff)))
+			continue;
+		assert_int_equal(bloscfs_is_seen(c), strict_is_seen(c));
+		n = put_utf8(given, c);
+		given[n] = '\0';
+		if (strict_is_seen(c))
+			snprintf(want, sizeof(want), "%s", given);
+		else
+			snprintf(want, sizeof(want), c < 0x20 || c == 0x7f ?
+				 "\\x%02x" : "\\u{%x}", (unsigned)c);
+		if (strchr("<>&\"", (int)(c & 0x7f)) && c < 0x80)
+			continue;
+		out = fmemopen(text, sizeof(text), "w");
+		assert_non_null(out);
+		words_html(out, given);
+		assert_int_equal(fclose(out), 0);
+		assert_string_equal(text, want);
 	}
 }
 
@@ -344,6 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(what_markup_is_made_of_is_read_back_as_text),
 		T(each_character_is_itself_or_replaced),
+		T(a_report_spells_what_a_page_replaces),
 		T(bytes_that_are_no_utf8_are_replaced_one_by_one),
 		T(any_bytes_are_text_of_any_length),
 		T(a_text_is_cut_between_characters),
