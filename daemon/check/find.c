@@ -11,6 +11,7 @@
  */
 #include "check/parts.h"
 
+#include "remote/url.h"
 #include "tree/far.h"
 #include "tree/nested.h"
 
@@ -283,6 +284,18 @@ static int refuse_mount(struct check_jobs *jobs, const char *path)
 	return 0;
 }
 
+/* An address of a kind that we do not read. */
+static int add_other(struct check_jobs *jobs, char *path)
+{
+	struct check_job job = { .path = path, .named = true, .error = ENOENT,
+				 .reason = strdup(URL_OTHER) };
+	int status = job.reason ? check_add(jobs, &job) : -ENOMEM;
+
+	if (status)
+		free(job.reason);
+	return status;
+}
+
 /* A SOURCE in a store is left as it is unless formats= names what to take. */
 static int visit_source(struct check_jobs *jobs, const struct opts *opts,
 			char *path)
@@ -295,6 +308,8 @@ static int visit_source(struct check_jobs *jobs, const struct opts *opts,
 	if (far_is(opts, path))
 		return check_find_far(jobs, opts, path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && url_is_other(path))
+		return add_other(jobs, path);
 	if (fd >= 0) {
 		if (nested_holds(fd)) {
 			close(fd);

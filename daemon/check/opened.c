@@ -4,6 +4,7 @@
  */
 #include "check/opened.h"
 
+#include "remote/url.h"
 #include "tree/far.h"
 #include "tree/nested.h"
 
@@ -19,6 +20,10 @@ static int open_source(const char *path, bool *ret_is_dir)
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
+	if (fd < 0 && errno == ENOENT && url_is_other(path)) {
+		fprintf(stderr, "bloscfs: '%s' " URL_OTHER "\n", path);
+		return -1;
+	}
 	if (fd < 0) {
 		fprintf(stderr, "bloscfs: cannot open '%s': %s; give a "
 			"container that you may read\n", path,

@@ -12,6 +12,7 @@
 #include "mount/start.h"
 
 #include "log/log.h"
+#include "remote/url.h"
 #include "tree/far.h"
 #include "tree/sides_add.h"
 #include "mount/ask.h"
@@ -125,10 +126,8 @@ static enum exit_code open_far(struct daemon *daemon, const char *source)
 /* status: of opening it. */
 static enum exit_code refuse_source(const char *source, int status)
 {
-	if (status == -ENOENT && strstr(source, "://"))
-		return say_failed(EXIT_SOURCE, "'%s' is no address that "
-				  "bloscfs reads; give one of https://, "
-				  "http:// or s3://, or a path", source);
+	if (status == -ENOENT && url_is_other(source))
+		return say_failed(EXIT_SOURCE, "'%s' " URL_OTHER, source);
 	if (status == -ENOENT)
 		return say_failed(EXIT_SOURCE, "'%s' does not exist; give a "
 			    "directory or a container file", source);

@@ -35,6 +35,15 @@ bool url_is(const char *source)
 	return after_scheme(source, &which) != NULL;
 }
 
+bool url_is_other(const char *source)
+{
+	size_t len = strspn(source, "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+
+	return len > 0 && strncmp(source + len, "://", 3) == 0 &&
+	       !url_is(source);
+}
+
 __attribute__((format(printf, 3, 4)))
 static int refuse(char *error, size_t error_cap, const char *fmt, ...)
 {

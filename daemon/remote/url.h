@@ -26,6 +26,11 @@ struct url_s3 {
 
 /* Whether SOURCE is an address and no path. */
 bool url_is(const char *source);
+/* Whether it looks like one of another kind, which no path need be. */
+bool url_is_other(const char *source);
+/* What is said of such a one. */
+#define URL_OTHER "is no address that bloscfs reads; give one of https://, " \
+		  "http:// or s3://, or a path"
 /* 0, -ENOMEM, or -EINVAL with one sentence in error. An address that holds a
  * user or password is refused: it would show in tables of processes. */
 int url_parse(const char *source, const struct url_s3 *s3,

@@ -113,7 +113,13 @@ def what_is_wrong_is_told_with_what_helps(work):
     for value, words in (("cache_size=lots", "--help=cache_size"),
                          ("formats=lots", "--version")):
         one_line(run("-o", value, work, work), 2, "lots", words)
-    one_line(run("ftp://127.0.0.1/a.b2nd", work), 3, "no address", "s3://")
+    far = "ftp://127.0.0.1/a.b2nd"
+    one_line(run(far, work), 3, "no address", "s3://")
+    one_line(run("--cat", far, "data.bin"), 3, "no address", "s3://")
+    for form in "--info", "--check":
+        result = run(form, far)
+        assert result.returncode and \
+            "no address" in result.stdout + result.stderr, result
 
 
 def who_is_in_the_way_is_not_who_unmounts(work):
