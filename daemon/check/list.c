@@ -37,15 +37,23 @@ static void worsen(struct printing *p, enum exit_code code)
  * member. A line end stands between members alone: in texts it is spelt. */
 static void print_members(const char *text, bool one_line)
 {
+	char last = '\0';
+
 	text += strspn(text, "{");
 	if (!one_line) {
 		fputs(text, stdout);
 		return;
 	}
 	for (; *text; text++) {
-		if (*text != '\n')
-			putchar(*text);
-		else if (text[1])
+		if (*text != '\n') {
+			last = *text;
+			putchar(last);
+			continue;
+		}
+		/* As what is written on one line by itself. */
+		if (last == ',')
+			putchar(' ');
+		if (text[1])
 			text += strspn(text + 1, " ");
 	}
 	putchar('\n');

@@ -126,6 +126,17 @@ def info_of_folders_and_as_json(work):
         if not done.stderr else equal(done.returncode, 3, done.stderr)
 
 
+def each_object_is_a_line_with_a_blank_behind_commas_and_colons(work):
+    top = archive(work)
+    for form in "--info", "--check":
+        lines = harness.run(form, "--json", top,
+                            harness.DATA).stdout.splitlines()
+        assert len(lines) > 20, lines
+        for line in lines:
+            bare = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+            equal(re.findall(r"[,:](?! \S).|[{\[] | [}\]]", bare), [], line)
+
+
 def json_and_report_are_refused_where_nothing_writes_them(work):
     frame = work + "/a.b2frame"
     harness.write(frame, samples.frame(DATA, CHUNK))
@@ -304,6 +315,7 @@ if __name__ == "__main__":
         check_tells_every_fault_as_json,
         check_says_the_same_in_both_forms,
         info_of_folders_and_as_json,
+    each_object_is_a_line_with_a_blank_behind_commas_and_colons,
         json_and_report_are_refused_where_nothing_writes_them,
         a_page_tells_of_all_that_was_checked,
         hostile_names_are_text,
