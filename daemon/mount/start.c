@@ -24,6 +24,7 @@
 #include "mount/say.h"
 #include "tree/source_rights.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -233,6 +235,42 @@ static enum exit_code look_at_source(struct daemon *daemon)
 	return code;
 }
 
+/* Whether it is shown itself. */
+static bool is_source(const struct src *src, const struct stat *point)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < src->sides.n; i++)
+		if (!src->sides.list[i].file &&
+		    src->sides.list[i].dev == point->st_dev &&
+		    src->sides.list[i].ino == point->st_ino)
+			return true;
+	return src->root_fd >= 0 && !src->file &&
+	       fstat(src->root_fd, &st) == 0 && st.st_dev == point->st_dev &&
+	       st.st_ino == point->st_ino;
+}
+
+/* What lies at the mount point is out of sight until the mount ends, and may be
+ * missed. Where that is not to be seen nothing is said. */
+static void note_hidden(const struct daemon *daemon, const char *point)
+{
+	DIR *dir = opendir(daemon->mountpoint);
+	const struct dirent *entry;
+	struct stat st;
+
+	if (!dir)
+		return;
+	do
+		entry = readdir(dir);
+	while (entry && (!strcmp(entry->d_name, ".") ||
+			 !strcmp(entry->d_name, "..")));
+	if (entry && fstat(dirfd(dir), &st) == 0 &&
+	    !is_source(&daemon->src, &st))
+		fprintf(stderr, "bloscfs: note: '%s' is not empty; what is in "
+			"it is hidden until it is unmounted\n", point);
+	closedir(dir);
+}
+
 static enum exit_code check_point(struct daemon *daemon, const char *point)
 {
 	char error[SAY_CAP];
@@ -240,6 +278,8 @@ static enum exit_code check_point(struct daemon *daemon, const char *point)
 	if (mount_check(daemon->opts, point, &daemon->mountpoint,
 			&daemon->made_point, error, sizeof(error)))
 		return say_failed(EXIT_FAILED, "%s", error);
+	if (!daemon->made_point)
+		note_hidden(daemon, point);
 	return EXIT_OK;
 }
 

@@ -55,6 +55,23 @@ def mkdir_leaves_nothing_behind_a_mount_that_failed(work):
              "No such file")
 
 
+def a_mount_point_that_is_not_empty_is_noted(work):
+    source, point = source_of(work), work + "/new"
+    os.makedirs(point + "/sub")
+    for options in ((), ("--keep", source)):
+        result = run(*options, source, point)
+        try:
+            one_line(result, 0, "note", "/new", "hidden")
+        finally:
+            equal(run("--unmount", point).returncode, 0)
+    os.rmdir(point + "/sub")
+    # Nor is what is shown itself hidden.
+    for words in ((source, point), (source, source), (point, source, source)):
+        result = run(*words)
+        equal((result.returncode, result.stderr), (0, ""), words)
+        equal(run("--unmount", words[-1]).returncode, 0)
+
+
 def a_signal_that_waits_says_for_whom(work):
     source = source_of(work)
     mount = Mount(work, source)
@@ -174,6 +191,7 @@ if __name__ == "__main__":
     harness.main([
         mkdir_makes_the_mount_point_and_takes_it_away,
         mkdir_leaves_nothing_behind_a_mount_that_failed,
+        a_mount_point_that_is_not_empty_is_noted,
         a_signal_that_waits_says_for_whom,
         a_mount_that_nobody_uses_ends_without_a_word,
         who_may_not_unmount_is_told_whose_it_is,
