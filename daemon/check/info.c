@@ -12,11 +12,49 @@
 #define FUSE_USE_VERSION 35
 #include <fuse_lowlevel.h>
 #include <string.h>
+#include <unistd.h>
 
-/* name: of the entry, for who reads of a failure. */
+static bool is_control(unsigned char c)
+{
+	return (c < 0x20 && !memchr("\t\n\f\r", c, 4)) || c == 0x7f;
+}
+
+/* How many bytes the character takes that begins here; 0 where it is none that
+ * a terminal shows. One that is cut off is. */
+static size_t shown_len(const unsigned char *s, size_t len)
+{
+	size_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 :
+		   *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+
+	/* Terminals know controls above ASCII as well. */
+	if (is_control(*s) || (*s == 0xc2 && len > 1 && s[1] < 0xa0))
+		return 0;
+	for (size_t i = 1; i < n && i < len; i++)
+		if (s[i] >> 6 != 2)
+			return 0;
+	return n < len ? n : len;
+}
+
+/* goes_on: it may begin within a character. */
+static bool is_text(const char *bytes, size_t len, bool goes_on)
+{
+	const unsigned char *s = (const unsigned char *)bytes;
+	size_t n = 1;
+
+	for (int i = 0; goes_on && i < 3 && len > 0 && *s >> 6 == 2; i++) {
+		s++;
+		len--;
+	}
+	for (; len > 0 && n > 0; s += n, len -= n)
+		n = shown_len(s, len);
+	return n > 0;
+}
+
+/* name: of the entry, for who reads of a failure. guards: a terminal, which
+ * what is no text could change for good. */
 static bool print_file(struct bloscfs_file *file,
 		       const struct bloscfs_node *node, const char *name,
-		       char *ret_last)
+		       bool guards)
 {
 	static char buf[1 << 20];
 	struct bloscfs_diag why = { .chunk = -1 };
@@ -31,10 +69,14 @@ static bool print_file(struct bloscfs_file *file,
 				why.text);
 			return false;
 		}
+		if (guards && !is_text(buf, len, off > 0)) {
+			fprintf(stderr, "bloscfs: '%s' is no text, and "
+				"standard output is a terminal; send it to a "
+				"file or a program, or give --force\n", name);
+			return false;
+		}
 		if (fwrite(buf, 1, len, stdout) != len)
 			return true;	/* told at the end */
-		if (len)
-			*ret_last = buf[len - 1];
 		off += len;
 	} while (len == sizeof(buf));
 	return true;
@@ -64,11 +106,11 @@ static bool find_entry(struct bloscfs_file *file, const char *path,
 	return true;
 }
 
-static bool cat_entry(struct bloscfs_file *file, const char *path)
+static bool cat_entry(struct bloscfs_file *file, const char *path,
+		      bool guards)
 {
 	struct bloscfs_diag why = { .chunk = -1 };
 	struct bloscfs_node node;
-	char last;
 
 	if (!find_entry(file, path, &node)) {
 		fprintf(stderr, "bloscfs: there is no '%s'; names are those of "
@@ -85,7 +127,7 @@ static bool cat_entry(struct bloscfs_file *file, const char *path)
 			why.text);
 		return false;
 	}
-	return print_file(file, &node, path, &last);
+	return print_file(file, &node, path, guards);
 }
 
 static enum exit_code cat_all(const struct opts *opts, struct bloscfs *fs)
@@ -93,6 +135,7 @@ static enum exit_code cat_all(const struct opts *opts, struct bloscfs *fs)
 	const char *path = opts->words[0];
 	struct far *far = NULL;
 	struct bloscfs_file *file = info_open(opts, fs, path, &far, NULL);
+	bool guards = !opts->force && isatty(STDOUT_FILENO);
 	enum exit_code code = EXIT_OK;
 
 	if (!file) {
@@ -100,7 +143,7 @@ static enum exit_code cat_all(const struct opts *opts, struct bloscfs *fs)
 		return EXIT_SOURCE;
 	}
 	for (size_t i = 1; i < opts->n_words && code == EXIT_OK; i++) {
-		if (!cat_entry(file, opts->words[i]))
+		if (!cat_entry(file, opts->words[i], guards))
 			code = EXIT_FAILED;
 	}
 	bloscfs_close(file);

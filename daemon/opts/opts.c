@@ -219,6 +219,9 @@ static int refuse_words(struct parse *parse)
 /* Not taken in silence: somebody waits for what they would write. */
 static int refuse_unmounted(struct parse *parse)
 {
+	if (parse->opts->force && parse->opts->form != FORM_CAT)
+		return refuse(parse, "force is an option of --cat; give that "
+			      "as well");
 	if (parse->opts->report)
 		return refuse(parse, "report is an option of --check; give "
 			      "that as well");
@@ -232,7 +235,7 @@ static int check_words(struct parse *parse)
 
 	switch (opts->form) {
 	case FORM_MOUNT:
-		if (opts->json || opts->report)
+		if (opts->json || opts->report || opts->force)
 			return refuse_unmounted(parse);
 		if (opts->n_words < 2 || (parse->helper && opts->n_words > 2))
 			return refuse_words(parse);
@@ -250,12 +253,14 @@ static int check_words(struct parse *parse)
 		if (opts->n_words == 0)
 			return refuse(parse, "--check needs a container or a "
 				      "folder of them; name one or more");
+		if (opts->force)
+			return refuse_unmounted(parse);
 		return 0;
 	case FORM_INFO:
 		if (opts->n_words == 0)
 			return refuse(parse, "--info needs a container or a "
 				      "folder of them; name one or more");
-		if (opts->report)
+		if (opts->report || opts->force)
 			return refuse_unmounted(parse);
 		return 0;
 	case FORM_CAT:

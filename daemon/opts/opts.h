@@ -42,6 +42,7 @@ struct opts {
 	uint64_t jobs;		/* of --check; 0: as many as CPUs */
 	bool json;		/* of --check and --info */
 	char *report;		/* of --check; a file */
+	bool force;		/* of --cat: to a terminal, too */
 	char *views;
 	struct choice choice;	/* formats, include, exclude */
 	bool keep;		/* directories lie beside their containers */

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """--cat: the files of a container without a mount."""
+import contextlib
 import os
+import pty
 import signal
 import subprocess
 
@@ -107,6 +109,45 @@ def a_full_disk_and_a_reader_that_left_are_told(work):
     assert process.wait(30) in (1, -signal.SIGPIPE), said
 
 
+def on_a_terminal(*args):
+    """The exit status, what a terminal got, and what was said."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([harness.BLOSCFS, "--cat", *args],
+                               stdin=subprocess.DEVNULL, stdout=theirs,
+                               stderr=subprocess.PIPE)
+    os.close(theirs)
+    got = b""
+    with contextlib.suppress(OSError):  # its other end is closed
+        while part := os.read(ours, 65536):
+            got += part
+    os.close(ours)
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    return process.wait(30), got.replace(b"\r\n", b"\n"), said
+
+
+def what_is_no_text_is_kept_from_a_terminal(work):
+    path = frame(work)
+    status, got, said = on_a_terminal(path, "data.bin")
+    equal((status, got, said.count("\n")), (1, b"", 1), said)
+    assert "data.bin" in said and "--force" in said, said
+    equal(on_a_terminal(path, "info.json"), (0, output(path, "info.json"), ""))
+    # A character may lie across two pieces; texts may have any but controls.
+    text = ("a" + "\N{EURO SIGN}\u00e9\U0001f600\t\n" * (3 << 17)).encode()
+    harness.write(path, samples.frame(text, CHUNK))
+    equal(on_a_terminal(path, "data.bin"), (0, text, ""))
+    for bad in (b"\x1b[2J", b"\0", b"\xff", b"\xc2\x9b1m", b"\x80", b"a\x7f"):
+        harness.write(path, samples.frame(b"text " + bad + b" text", 64))
+        status, got, said = on_a_terminal(path, "data.bin")
+        equal((status, got), (1, b""), bad)
+        assert "no text" in said, said
+    harness.write(path, samples.frame(b"\x01\xff\x02", 64))
+    equal(on_a_terminal("--force", path, "data.bin"), (0, b"\x01\xff\x02", ""))
+    for form in "--info", "--check":
+        equal(harness.run(form, "--force", path).returncode, 2, form)
+    equal(harness.run("-o", "force", path, work).returncode, 2)
+
+
 if __name__ == "__main__":
     harness.main([
         it_writes_the_bytes_that_a_mount_shows,
@@ -116,4 +157,5 @@ if __name__ == "__main__":
         what_cannot_be_written_says_why,
         damage_ends_it_behind_what_is_sound,
         a_full_disk_and_a_reader_that_left_are_told,
+        what_is_no_text_is_kept_from_a_terminal,
     ])

@@ -343,6 +343,7 @@ ELSEWHERE = {
     "catalog": "remote_folders_test.py", "ca_file": "remote_tls_test.py",
     "disk_cache": "diskcache_test.py", "disk_cache_size": "the same",
     "jobs": "is for --check", "json": "the same", "report": "the same",
+    "force": "is for --cat",
 }
 
 
