@@ -79,7 +79,10 @@ bool bloscfs_is_seen(uint32_t character);
 
 /* Row i (0, 1, ...) of a table of what this build knows, or false at the end.
  * table: "codec", "filter", "container" or "view". *ret_version is NULL for
- * our own code; *ret_built is false for what is named but not decodable. */
+ * our own code; *ret_built is false for what is named but not decodable.
+ * "view groups" are the views that a list of them can name, and *ret_version
+ * the words there that stand for each and others, with a space before and
+ * behind every one; or NULL. */
 bool bloscfs_table(const char *table, size_t i, const char **ret_name,
 		   const char **ret_version,
 		   bool *ret_built) BLOSCFS_MUST_CHECK;

@@ -4,6 +4,8 @@
  */
 #include "opts/row.h"
 
+#include "bloscfs.h"
+
 #include <string.h>
 
 #define HELP_NAME_CAP 28
@@ -172,6 +174,71 @@ static void help_option(FILE *out, const struct opt *opt)
 	fprintf(out, "  %-25s %s\n", name, opt->help);
 }
 
+/* Row i of those that views= can name, and the words that stand for it. */
+static bool view_row(size_t i, const char **ret_name, const char **ret_words)
+{
+	bool built;
+
+	if (!bloscfs_table("view groups", i, ret_name, ret_words, &built))
+		return false;
+	if (!*ret_words)
+		*ret_words = "";
+	return true;
+}
+
+static bool has_word(const char *words, const char *word, size_t len)
+{
+	for (; (words = strchr(words, ' ')) && *++words;)
+		if (strcspn(words, " ") == len && !memcmp(words, word, len))
+			return true;
+	return false;
+}
+
+static bool is_first(size_t row, const char *word, size_t len)
+{
+	const char *name, *words;
+
+	for (size_t i = 0; i < row && view_row(i, &name, &words); i++)
+		if (has_word(words, word, len))
+			return false;
+	return true;
+}
+
+/* Those that a word stands for; of no length: that none stands for. */
+static void help_members(FILE *out, const char *word, size_t len)
+{
+	const char *name, *words, *comma = "";
+
+	if (len)
+		fprintf(out, "    %-10.*s ", (int)len, word);
+	else
+		fputs("  in no word but all: ", out);
+	for (size_t i = 0; view_row(i, &name, &words); i++) {
+		if (len ? !has_word(words, word, len) : *words != '\0')
+			continue;
+		fprintf(out, "%s%s", comma, name);
+		comma = ", ";
+	}
+	putc('\n', out);
+}
+
+static void help_views(FILE *out)
+{
+	const char *name, *words;
+	size_t len;
+
+	fputs("  LIST has names of views, or words for several:\n", out);
+	for (size_t i = 0; view_row(i, &name, &words); i++) {
+		for (; (words = strchr(words, ' ')) && words[1]; words += len) {
+			len = strcspn(++words, " ");
+			if (is_first(i, words, len))
+				help_members(out, words, len);
+		}
+	}
+	fprintf(out, "    %-10s %s\n", "all", "all that there are");
+	help_members(out, "", 0);
+}
+
 static void help_group(FILE *out, const struct opt *group)
 {
 	fprintf(out, "%s (%s):\n", group->help, group->name);
@@ -222,6 +289,8 @@ bool opts_help(FILE *out, const char *name)
 				help_group(out, opt);
 			else
 				help_option(out, opt);
+			if (opt->where == AT(views) && opt->kind == OPT_TEXT)
+				help_views(out);
 			return true;
 		}
 		return false;

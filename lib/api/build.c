@@ -91,6 +91,19 @@ static bool view_row(size_t i, struct row *ret_row)
 	return true;
 }
 
+static bool group_row(size_t i, struct row *ret_row)
+{
+	for (size_t k = 0; k < bfs_n_views; k++) {
+		const struct bfs_view *view = bfs_views[k];
+
+		if (view->always || i-- > 0)
+			continue;
+		*ret_row = (struct row){ view->name, view->groups, true };
+		return true;
+	}
+	return false;
+}
+
 bool bloscfs_table(const char *table, size_t i, const char **ret_name,
 		   const char **ret_version, bool *ret_built)
 {
@@ -102,6 +115,7 @@ bool bloscfs_table(const char *table, size_t i, const char **ret_name,
 		{ "filter", filter_row },
 		{ "container", container_row },
 		{ "view", view_row },
+		{ "view groups", group_row },
 	};
 
 	if (!table || !ret_name || !ret_version || !ret_built)

@@ -106,6 +106,15 @@ def help_and_version_tell(work):
     equal(run("--help=log").stdout.count("\n"), 4)
     assert run("--help=immutable").stdout.startswith("  --immutable ")
     one_sentence(run("--help=nothing"), 2, "nothing")
+    views = run("--help=views").stdout
+    for line in ("    imaging    info, data, tiff, nifti, headers\n",
+                 "    web        info, data, map, zarr, preview, html\n",
+                 "    all        "):
+        equal(views.count(line), 1, views)
+    told = run("--version").stdout.split("views:\n")[1].split()
+    for name in told[::2]:
+        equal(name in views.replace(",", " ").split(), name != "members",
+              name)
     result = run("--version")
     equal((result.returncode, result.stderr), (0, ""))
     for word in ("bloscfs ", "libfuse 3", "lz4", "zstd", "shuffle",

@@ -274,12 +274,13 @@ static void tables_name_what_is_built(void **state)
 	static const char *const want[][2] = {
 		{ "codec", "lz4" }, { "filter", "shuffle" },
 		{ "container", "b2frame" }, { "view", "npy" },
+		{ "view groups", "npy" },
 	};
 	const char *name, *version;
 	bool built;
 
 	(void)state;
-	for (size_t t = 0; t < 4; t++) {
+	for (size_t t = 0; t < 5; t++) {
 		bool seen = false;
 
 		for (size_t i = 0; bloscfs_table(want[t][0], i, &name,
