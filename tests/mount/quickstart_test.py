@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """packaging/quickstart in a checkout that is built already: what it asks and
 what it says. packaging/fresh has it build and install, too."""
+import contextlib
 import os
 import pty
 import shutil
@@ -60,6 +61,58 @@ def quickstart(work, answer=None, user=None):
     return done.returncode, done.stdout
 
 
+def on_a_terminal(work, *command):
+    """What a terminal shows."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+        env={**os.environ, "PATH": f"{work}/bin:{os.environ['PATH']}"})
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # its other end is closed
+        while part := os.read(ours, 65536):
+            shown += part
+    os.close(ours)
+    return process.wait(60), shown.decode()
+
+
+def a_terminal_sees_how_far_it_is(work):
+    checkout(work, None)
+    stub(work + "/bin/ninja",
+         "echo '[1/9] one'; echo '[7/9] two'; sleep 2.5\n")
+    status, shown = on_a_terminal(work, work + "/packaging/quickstart",
+                                  "--version")
+    equal(status, 0, shown)
+    assert "ninja: [7/9] 1 s" in shown and "[1/9]" not in shown, shown
+    assert shown.index("\033[K\r\033[K") < shown.index("bloscfs "), shown
+    stub(work + "/bin/ninja", "echo '[1/9] one'; echo bad; sleep 1.5; exit 1\n")
+    status, shown = on_a_terminal(work, work + "/packaging/quickstart",
+                                  "--version")
+    equal(status, 1, shown)
+    assert "bad" in shown.split("\033[K")[-1], shown
+    stub(work + "/bin/ninja", "echo '[1/9] one'; sleep 1.5\n")
+    status, said = quickstart(work)
+    harness.end_background(work + "/mnt")
+    equal((status, "[1/9]" in said, "\033" in said), (0, False, False), said)
+
+
+def what_is_installed_is_shown_as_it_comes(work):
+    harness.needs_root()
+    checkout(work, None)
+    shutil.copy(ROOT + "/packaging/install-deps", work + "/packaging")
+    stub(work + "/bin/dpkg-query", "exit 1\n")
+    stub(work + "/bin/apt-cache", "exit 0\n")
+    deps = work + "/packaging/install-deps"
+    for code in 0, 1:
+        stub(work + "/bin/apt-get", 'case "$*" in *" install "*)\n'
+             f"echo 'Get:1 gcc'; echo 'Setting up gcc'; exit {code} ;; esac\n")
+        stub(work + "/bin/sleep", "exit 0\n")
+        status, shown = on_a_terminal(work, deps, "build")
+        equal(status, code, shown)
+        for line in "Installing: gcc", "  Get:1 gcc", "  Setting up gcc":
+            assert line in shown, shown
+
+
 def asked(work):
     """What sudo was asked for."""
     if not os.path.exists(work + "/asked"):
@@ -112,4 +165,6 @@ if __name__ == "__main__":
         the_mode_of_the_device_is_changed_only_after_a_yes,
         nobody_is_asked_without_a_terminal,
         it_says_what_it_mounted_where,
+        a_terminal_sees_how_far_it_is,
+        what_is_installed_is_shown_as_it_comes,
     ])
