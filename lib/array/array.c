@@ -273,8 +273,7 @@ static enum bfs_err check_range(struct bfs_array *a,
 	BFS_TRY(bfs_array_len(a, s, ret_end, diag));
 	if (!bfs_inside(off, len, *ret_end))
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
-				"%zu bytes at %" PRIu64 " of %" PRIu64, len,
-				off, *ret_end);
+				"%zu bytes there of %" PRIu64, len, *ret_end);
 	return BFS_OK;
 }
 

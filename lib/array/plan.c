@@ -59,8 +59,7 @@ static enum bfs_err check_kind(const struct bfs_array *a,
 	return BFS_OK;
 }
 
-static enum bfs_err read_plan(struct bfs_array *a, uint64_t n,
-			      struct bfs_source *source,
+static enum bfs_err read_plan(struct bfs_array *a, struct bfs_source *source,
 			      const struct bfs_span *span,
 			      struct bfs_chunk **ret_chunk,
 			      struct bfs_diag *diag)
@@ -70,7 +69,7 @@ static enum bfs_err read_plan(struct bfs_array *a, uint64_t n,
 	enum bfs_err err;
 
 	if (f->ops->verify)
-		BFS_TRY(f->ops->verify(f, n, span, diag));
+		BFS_TRY(f->ops->verify(f, span, diag));
 	BFS_TRY(bfs_diag_shift(diag, bfs_chunk_open(source, span->off,
 						    span->avail, span->nbytes,
 						    &f->env, &c, diag),
@@ -87,15 +86,15 @@ static enum bfs_err read_plan(struct bfs_array *a, uint64_t n,
 	return BFS_OK;
 }
 
-static enum bfs_err open_stored(struct bfs_array *a, uint64_t n,
-				struct bfs_plan *plan, struct bfs_diag *diag)
+static enum bfs_err open_stored(struct bfs_array *a, struct bfs_plan *plan,
+				struct bfs_diag *diag)
 {
 	struct bfs_source *source;
 	enum bfs_err err;
 
 	BFS_TRY(bfs_container_source(a->container, &plan->span, &source, diag));
 	plan->file_id = source->id;
-	err = read_plan(a, n, source, &plan->span, &plan->chunk, diag);
+	err = read_plan(a, source, &plan->span, &plan->chunk, diag);
 	if (err == BFS_OK && source != a->container->source) {
 		err = bfs_source_check(a->container->source, diag);
 		if (err != BFS_OK)
@@ -121,7 +120,7 @@ static enum bfs_err open_data_plan(struct bfs_array *a, uint64_t n,
 
 	BFS_TRY(bfs_container_span(f, n, &plan->span, diag));
 	if (plan->span.special == BFS_CHUNK_BLOCKS) {
-		BFS_TRY(open_stored(a, n, plan, diag));
+		BFS_TRY(open_stored(a, plan, diag));
 		if (lacks_data(f, plan->chunk->head.kind ==
 				  BFS_CHUNK_UNINIT)) {
 			bfs_chunk_unref(plan->chunk);

@@ -70,7 +70,7 @@ struct bfs_format {
 			       struct bfs_diag *diag);
 	/* Before any of a chunk's bytes are used (checksums); NULL: nothing
 	 * to verify. */
-	enum bfs_err (*verify)(struct bfs_container *container, uint64_t n,
+	enum bfs_err (*verify)(struct bfs_container *container,
 			       const struct bfs_span *span,
 			       struct bfs_diag *diag);
 	/* What is wrong with parts that are neither chunks nor members

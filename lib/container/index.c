@@ -232,7 +232,7 @@ uint32_t bfs_index_cbytes(const struct bfs_index *x)
 }
 
 enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
-			      uint64_t n, struct bfs_diag *diag)
+			      struct bfs_diag *diag)
 {
 	span->special = BFS_CHUNK_BLOCKS;
 	if (entry >= 0) {
@@ -251,8 +251,8 @@ enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
 		return BFS_OK;
 	default:
 		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
-				"index entry %016" PRIx64 " of chunk %" PRIu64,
-				(uint64_t)entry, n);
+				"its index entry is %016" PRIx64,
+				(uint64_t)entry);
 	}
 }
 

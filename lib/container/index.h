@@ -52,8 +52,7 @@ enum bfs_err bfs_index_digest(struct bfs_index *index, uint64_t n,
  * off to the entry itself: a place, or in a sparse frame the number of a file.
  * CORRUPT for junk. */
 enum bfs_err bfs_index_decode(int64_t entry, struct bfs_span *span,
-			      uint64_t n, struct bfs_diag *diag)
-	BFS_MUST_CHECK;
+			      struct bfs_diag *diag) BFS_MUST_CHECK;
 
 /* Stored bytes of the index chunk. */
 uint32_t bfs_index_cbytes(const struct bfs_index *index);

@@ -36,8 +36,7 @@ enum bfs_err bfs_index_span(struct bfs_container *f, uint64_t n,
 	int64_t entry;
 
 	BFS_TRY(bfs_index_get(f->index, n, &entry, diag));
-	BFS_TRY(bfs_diag_shift(diag, bfs_index_decode(entry, &s, n, diag),
-			       at));
+	BFS_TRY(bfs_diag_shift(diag, bfs_index_decode(entry, &s, diag), at));
 	if (f->chunksize > 0)
 		s.nbytes = (uint32_t)bfs_min(
 			(uint64_t)f->chunksize,
@@ -45,9 +44,9 @@ enum bfs_err bfs_index_span(struct bfs_container *f, uint64_t n,
 	if (s.special == BFS_CHUNK_BLOCKS) {
 		if (!bfs_inside(s.off, BFS_CHUNK_MIN_HEADER, f->data_len))
 			return bfs_fail(diag, BFS_ERR_CORRUPT, at,
-					"chunk %" PRIu64 " would begin at %"
-					PRIu64 " of %" PRIu64 " bytes of "
-					"chunks", n, s.off, f->data_len);
+					"it would begin at %" PRIu64 " of %"
+					PRIu64 " bytes of chunks", s.off,
+					f->data_len);
 		s.avail = f->data_len - s.off;
 		s.off += f->data_off;
 	}

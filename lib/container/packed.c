@@ -125,19 +125,18 @@ static enum bfs_err check_places(struct bfs_container *f, struct place *places,
 	at = n > 0 ? places[0].off : p->table;
 	if (at != HEADER && at != HEADER_A5)
 		return bfs_fail(why, BFS_ERR_CORRUPT, at,
-				"the first chunk begins at %" PRIu64, at);
+				"no chunk begins behind the header");
 	for (i = 0; i < n; i++) {
 		if (places[i].off != at)
 			return bfs_fail(why, BFS_ERR_CORRUPT, at,
-					"chunks overlap or leave a gap at %"
-					PRIu64, at);
+					"chunks overlap or leave a gap");
 		at += places[i].len;
 		sum += places[i].nbytes;
 	}
 	if (at != p->table)
 		return bfs_fail(why, BFS_ERR_CORRUPT, at,
-				"the chunks end at %" PRIu64 ", not at the "
-				"table of positions", at);
+				"the chunks do not end at the table of "
+				"positions");
 	if (counted - sum != (p->a5 ? HEADER_A5 : HEADER))
 		return bfs_fail(why, BFS_ERR_CORRUPT, 24,
 				"nbytes %" PRIu64 " does not count the chunks' "
@@ -297,8 +296,7 @@ static enum bfs_err span(struct bfs_container *f, uint64_t n,
 	off = bfs_le64(word);
 	if (off < HEADER || off > p->table - BFS_CHUNK_MIN_HEADER)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, p->table + 8 * n,
-				"chunk %" PRIu64 " would begin at %" PRId64, n,
-				(int64_t)off);
+				"it would begin at %" PRId64, (int64_t)off);
 	*ret_span = (struct bfs_span){ .special = BFS_CHUNK_BLOCKS, .off = off,
 				       .avail = p->table - off,
 				       .nbytes = UINT32_MAX };

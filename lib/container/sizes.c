@@ -180,9 +180,10 @@ enum bfs_err bfs_container_chunk_len(struct bfs_container *container,
 			n);
 	BFS_TRY(bfs_diag_chunk(diag, find_sizes(container, &starts, diag), n));
 	if (starts[n + 1] - starts[n] > BFS_CHUNK_MAX_NBYTES)
-		return bfs_fail(diag, BFS_ERR_CORRUPT, 0,
-				"special chunk %" PRIu64 " would have %" PRIu64
-				" bytes", n, starts[n + 1] - starts[n]);
+		return bfs_diag_chunk(diag, bfs_fail(
+				diag, BFS_ERR_CORRUPT, 0,
+				"a special chunk would have %" PRIu64 " bytes",
+				starts[n + 1] - starts[n]), n);
 	*ret_len = (uint32_t)(starts[n + 1] - starts[n]);
 	return BFS_OK;
 }
@@ -216,7 +217,8 @@ enum bfs_err bfs_container_chunk_at(struct bfs_container *container,
 	BFS_ASSERT(container->nbytes_known);
 	if (off >= container->nbytes)
 		return bfs_fail(diag, BFS_ERR_RANGE, off,
-				"byte %" PRIu64 " lies beyond the data", off);
+				"there are %" PRIu64 " bytes of data",
+				container->nbytes);
 	if (container->chunksize > 0) {
 		*ret_n = off / (uint64_t)container->chunksize;
 		return BFS_OK;

@@ -67,15 +67,14 @@ static enum bfs_err span(struct bfs_container *f, uint64_t n,
 	int64_t entry;
 
 	BFS_TRY(bfs_index_get(f->index, n, &entry, diag));
-	BFS_TRY(bfs_index_decode(entry, &s, n, diag));
+	BFS_TRY(bfs_index_decode(entry, &s, diag));
 	if (f->chunksize > 0)
 		s.nbytes = (uint32_t)bfs_min(
 			(uint64_t)f->chunksize,
 			f->nbytes - n * (uint64_t)f->chunksize);
 	if (s.special == BFS_CHUNK_BLOCKS && s.off > UINT32_MAX)
 		return bfs_fail(diag, BFS_ERR_CORRUPT, f->data_off,
-				"chunk %" PRIu64 " would be file %" PRIu64, n,
-				s.off);
+				"it would be file %" PRIu64, s.off);
 	s.file = s.off;
 	s.off = 0;
 	*ret_span = s;

@@ -55,9 +55,8 @@ enum bfs_err bfs_tiling_check(struct bfs_tiling *t, struct bfs_diag *diag)
 	for (i = 0; i < t->n; i++) {
 		if (t->tiles[i].off != at)
 			return bfs_fail(diag, BFS_ERR_CORRUPT, at,
-					"chunks %s at %" PRIu64,
-					t->tiles[i].off < at ? "share bytes" :
-						"leave bytes unnamed", at);
+					"chunks %s", t->tiles[i].off < at ?
+					"share bytes" : "leave bytes unnamed");
 		at = t->tiles[i].end;
 	}
 	return BFS_OK;

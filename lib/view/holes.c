@@ -29,8 +29,7 @@ static bool reads_as_zeros(const struct walk *w, uint64_t n)
 	/* In an expression or a proxy such an entry stands for a chunk that
 	 * was never made or fetched. */
 	return !w->damaged && !w->container->no_blank &&
-	       bfs_index_decode((int64_t)bfs_le64(p), &span, n, NULL) ==
-		       BFS_OK &&
+	       bfs_index_decode((int64_t)bfs_le64(p), &span, NULL) == BFS_OK &&
 	       bfs_kind_is_blank(span.special);
 }
 

@@ -12,6 +12,7 @@
 #include "bloscfs.h"
 #include "support/build2.h"
 #include "support/sample_place.h"
+#include "support/told.h"
 #include "unit/hostile_pack.h"
 
 #include <fcntl.h>
@@ -60,6 +61,8 @@ static struct bytes take(struct bloscfs_file *file,
 	struct bloscfs_node node;
 	struct bloscfs_attr attr;
 	struct bytes b = { 0 };
+	enum bloscfs_err err = BLOSCFS_OK;
+	struct bloscfs_diag why;
 	size_t n = 0;
 
 	if (!sample_find(file, dir, path, &node) ||
@@ -70,10 +73,16 @@ static struct bytes take(struct bloscfs_file *file,
 		return b;	/* a claim that nobody reads to its end */
 	b.p = malloc(attr.size + 1);
 	assert_non_null(b.p);
-	while (b.len < attr.size &&
-	       bloscfs_read(file, &node, b.len, b.p + b.len,
-			    attr.size - b.len, &n, NULL) == BLOSCFS_OK && n)
-		b.len += n;
+	while (b.len < attr.size && err == BLOSCFS_OK) {
+		err = bloscfs_read(file, &node, b.len, b.p + b.len,
+				   attr.size - b.len, &n, &why);
+		if (err != BLOSCFS_OK)
+			expect_told(&why);
+		else if (!n)
+			break;
+		else
+			b.len += n;
+	}
 	b.there = b.len == attr.size;
 	return b;
 }
@@ -253,6 +262,10 @@ struct tally {
 static void try_opened(struct tally *t, struct bloscfs_file *file, size_t at,
 		       uint8_t value)
 {
+	struct bloscfs_diag why;
+
+	if (bloscfs_file_status(file, &why) != BLOSCFS_GOOD)
+		expect_told(&why);
 	for (size_t i = 0; i < t->truth->n; i++) {
 		const char *fault = judge(file, &t->truth->entries[i],
 					  t->strict);

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "container/examine.h"
+#include "support/told.h"
 #include "view/dispatch.h"
 #include "view/nesting.h"
 
@@ -53,6 +54,19 @@ size_t entries_prefix(const uint8_t *data, size_t len)
 	return len > 0 && data[0] < 4 && !is_chunk;
 }
 
+/* A reason, which does not repeat the place that is told beside it. */
+static void need_words(const struct bfs_diag *why)
+{
+	need(strnlen(why->text, sizeof(why->text)) < sizeof(why->text));
+	need(why->text[0]);
+	if (told_once(why->text, why->chunk, why->off))
+		return;
+	fprintf(stderr, "chunk %lld, byte %llu: '%s'\n",
+		(long long)why->chunk, (unsigned long long)why->off,
+		why->text);
+	need(false);
+}
+
 struct bfs_array *entries_open(const uint8_t *data, size_t len)
 {
 	static const char *const names[] = { NULL, "x.b2z", "x.blp",
@@ -71,10 +85,11 @@ struct bfs_array *entries_open(const uint8_t *data, size_t len)
 				 bfs_engine_cache(engine), &container, &diag);
 	bfs_source_unref(source);
 	if (err != BFS_OK) {
-		need(diag.text[0]);
+		need_words(&diag);
 		return NULL;
 	}
-	need(container->status == BFS_GOOD || container->why.text[0]);
+	if (container->status != BFS_GOOD)
+		need_words(&container->why);
 	if (bfs_array_open(engine, container, &array, &diag) != BFS_OK)
 		return NULL;
 	return array;
@@ -94,7 +109,7 @@ static void read_part(struct budget *b, struct bfs_file *file,
 	b->bytes -= want;
 	err = bfs_file_read(file, node, off, one, want, &n, &diag);
 	if (err != BFS_OK) {
-		need(diag.text[0]);
+		need_words(&diag);
 		return;
 	}
 	need(n == want);
@@ -121,7 +136,7 @@ static void read_entry(struct budget *b, const struct bfs_place *place,
 	size_t n = 1;
 
 	if (bfs_nesting_take(b->tree, place->child, &file, &diag) != BFS_OK) {
-		need(diag.text[0]);
+		need_words(&diag);
 		return;
 	}
 	bfs_file_stat(file, &place->node, &attr);
@@ -136,7 +151,7 @@ static void read_entry(struct budget *b, const struct bfs_place *place,
 			b->shown -= shown_check(file, &place->node, name,
 						b->shown);
 	} else {
-		need(diag.text[0]);
+		need_words(&diag);
 	}
 	bfs_nesting_give(b->tree, place->child);
 }
@@ -183,7 +198,7 @@ static void hear(void *arg, bool is_note, const struct bfs_diag *why)
 {
 	(void)arg;
 	(void)is_note;
-	need(strnlen(why->text, sizeof(why->text)) < sizeof(why->text));
+	need_words(why);
 }
 
 /* As --check looks at it; any verdict will do. */
@@ -193,7 +208,7 @@ static void examine(struct bfs_container *container)
 	struct bfs_diag diag = { 0 };
 
 	if (bfs_container_examine(container, &examiner, &diag) != BFS_OK)
-		need(diag.text[0]);
+		need_words(&diag);
 }
 
 void entries_walk(struct bfs_array *array)

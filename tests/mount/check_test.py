@@ -3,10 +3,13 @@
 """--check: verdicts, exit codes, order, and that nothing makes it slow or
 big."""
 import ctypes
+import json
 import multiprocessing
 import os
 import pty
+import re
 import resource
+import shutil
 import socket
 import struct
 import subprocess
@@ -223,6 +226,51 @@ def checksums_are_verified(work):
         equal(error.startswith(f"chunk {number}: "), True, error)
 
 
+def said_of_all(top, work):
+    """What is told of each container of a folder: by --check, by info.json, and
+    by the log of whoever reads them."""
+    said = [row["error"] for row in check(top)[1]]
+    with harness.Mount(work, top, "--views=info,data,chunks,npy") as mount:
+        for at, _, names in os.walk(mount.point):
+            for name in names:
+                try:
+                    with open(os.path.join(at, name), "rb") as file:
+                        data = file.read(1 << 20)
+                except OSError:
+                    continue
+                if name == "info.json":
+                    said.append(json.loads(data).get("error", "-"))
+        said += mount.log_lines("err: ") + mount.log_lines("warning: ")
+    return [text for text in said if text != "-"]
+
+
+def no_reason_tells_its_place_twice(work):
+    top = os.path.join(work, "top")
+    shutil.copytree(harness.DATA, top, ignore=lambda at, names: [
+        name for name in names if at == harness.DATA and
+        not name.startswith(("bad-", "unsupported-"))])
+    corpus = os.environ.get("BLOSCFS_CORPUS")
+    if corpus:
+        shutil.copytree(corpus + "/corrupt", top + "/corrupt")
+    made, offsets = bloscpack([DATA[:CHUNK], DATA[CHUNK:2 * CHUNK]])
+    made = bytearray(made)
+    made[offsets[1] + 16 + 100] ^= 1
+    harness.write(top + "/sum.blp", made)
+    harness.write(top + "/header.b2frame", damaged_frame(2, 3))
+    said = said_of_all(top, work)
+    assert len(said) > 60, said
+    for text in said:
+        chunk = re.search(r"chunk (\d+): ", text)
+        if chunk:
+            rest = text[chunk.end():]
+            assert not re.search(rf"\bchunk {chunk[1]}\b", rest), text
+        # A byte, a phrase, a name.
+        assert not re.search(r"\b(?:at|byte|offset) (\d+)\b, (?:at byte|"
+                             r"offset) \1\b", text), text
+        assert not re.search(r"(?:^|[:,] )([^:,]{3,})[:,] \1(?:$|[:, ])",
+                             text), text
+
+
 def damage_is_worse_than_what_is_unsupported(work):
     with open(harness.DATA + "/unsupported-frame-codec250.b2frame",
               "rb") as file:
@@ -421,6 +469,7 @@ harness.main([
     a_tree_is_walked_in_order,
     what_may_not_be_read_is_said,
     checksums_are_verified,
+    no_reason_tells_its_place_twice,
     damage_is_worse_than_what_is_unsupported,
     missing_chunk_files_are_damage,
     containers_in_a_store_have_lines_of_their_own,

@@ -137,9 +137,8 @@ enum bfs_err bfs_bloscpack_span(struct bfs_container *f, uint64_t n,
 		if (!bfs_inside(off, BFS_CHUNK_MIN_HEADER + digest, len) ||
 		    off < b->table)
 			return bfs_fail(diag, BFS_ERR_CORRUPT, at,
-					"chunk %" PRIu64 " would begin at %"
-					PRId64 " of %" PRIu64, n,
-					(int64_t)off, len);
+					"it would begin at %" PRId64 " of %"
+					PRIu64, (int64_t)off, len);
 	}
 	*ret_span = (struct bfs_span){ .special = BFS_CHUNK_BLOCKS, .off = off,
 				       .avail = len - off - digest,
@@ -223,7 +222,7 @@ static enum bfs_err check_left(struct bfs_container *f, uint64_t end,
 	enum bfs_err err = bfs_bloscpack_peek(f, end, &h, &next, why);
 
 	if (err == BFS_OK)
-		err = bfs_bloscpack_verify(f, f->n_chunks, &s, why);
+		err = bfs_bloscpack_verify(f, &s, why);
 	if (bfs_err_passes(err))
 		return err;
 	return err != BFS_OK ? BFS_OK :

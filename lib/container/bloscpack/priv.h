@@ -41,7 +41,7 @@ enum bfs_err bfs_bloscpack_peek(struct bfs_container *f, uint64_t off,
 				struct bfs_chunk_head *h, uint64_t *ret_next,
 				struct bfs_diag *why) BFS_MUST_CHECK;
 /* As the row has it. */
-enum bfs_err bfs_bloscpack_verify(struct bfs_container *f, uint64_t n,
+enum bfs_err bfs_bloscpack_verify(struct bfs_container *f,
 				  const struct bfs_span *span,
 				  struct bfs_diag *diag) BFS_MUST_CHECK;
 enum bfs_err bfs_bloscpack_span(struct bfs_container *f, uint64_t n,

@@ -20,8 +20,8 @@ enum bfs_err bfs_bloscpack_peek(struct bfs_container *f, uint64_t off,
 
 	if (!bfs_inside(off, BFS_CHUNK_MIN_HEADER + digest, len))
 		return bfs_fail(why, BFS_ERR_TRUNCATED, off,
-				"a chunk at %" PRIu64 " of %" PRIu64 " bytes",
-				off, len);
+				"no room for a chunk in %" PRIu64 " bytes",
+				len);
 	span.avail = len - off - digest;
 	BFS_TRY(bfs_container_peek(f, &span, h, why));
 	if (h->version > 5)
@@ -55,7 +55,7 @@ static enum bfs_err add_pieces(struct bfs_container *f, struct bfs_digest *d,
 	return BFS_OK;
 }
 
-enum bfs_err bfs_bloscpack_verify(struct bfs_container *f, uint64_t n,
+enum bfs_err bfs_bloscpack_verify(struct bfs_container *f,
 				  const struct bfs_span *span,
 				  struct bfs_diag *diag)
 {
@@ -89,6 +89,6 @@ enum bfs_err bfs_bloscpack_verify(struct bfs_container *f, uint64_t n,
 	show_hex(want, len, want_text);
 	show_hex(have, len, have_text);
 	return bfs_fail(diag, BFS_ERR_CORRUPT, span->off,
-			"chunk %" PRIu64 " has %s %s where %s is stored", n,
+			"it has %s %s where %s is stored",
 			bfs_digest_name(kind), have_text, want_text);
 }
