@@ -305,7 +305,8 @@ static bool run_list(struct daemon *daemon, struct task *task)
 	}
 	/* A chunk is not looked at to say that it can be asked: ls -l wants
 	 * this list for each of a million. */
-	whole = asking.node->kind == NODE_CONTAINER;
+	whole = asking.node->kind == NODE_CONTAINER ||
+		asking.node->entry.attr.is_dir;
 	mark = bloscfs_mark();
 	for (i = 0;
 	     bloscfs_xattr(asking.container->file, &asking.entry, i, &name,

@@ -43,6 +43,18 @@ def every_entry_has_an_inode_of_its_own(work):
                   first[mount.path(path)])
 
 
+def what_is_listed_of_attributes_is_there(work):
+    with Mount(work, copies(work, "good-store.b2z", 1)) as mount:
+        n_listed = 0
+        for folder, folders, files in harness.walk(mount.point):
+            for path in (os.path.join(folder, name)
+                         for name in folders + files):
+                for name in os.listxattr(path):
+                    assert os.getxattr(path, name), (path, name)
+                    n_listed += 1
+        assert n_listed > 20, n_listed
+
+
 def a_store_closed_meanwhile_is_opened_again(work):
     n = 300
     source = copies(work, "good-store.b2z", n)
@@ -189,6 +201,7 @@ def pickles_of_a_column_of_objects_are_its_chunks(work):
 if __name__ == "__main__":
     harness.main([
         every_entry_has_an_inode_of_its_own,
+        what_is_listed_of_attributes_is_there,
         a_store_closed_meanwhile_is_opened_again,
         a_bcolz_column_is_one_array,
         dates_and_spans_are_arrays,
