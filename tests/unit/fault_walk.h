@@ -46,6 +46,7 @@ struct sample {
 	const char *made;	/* its name, where the test makes it */
 	char where[64];		/* then its path */
 	bool is_large;		/* fewer rounds */
+	bool is_beside;		/* of a folder that is no container itself */
 	enum bloscfs_status status;
 	struct truth *truths;
 	size_t n;
@@ -121,8 +122,9 @@ static struct bloscfs *walk_new_fs(void)
 
 /* Probes and opens. NULL where a fault was told. */
 static struct bloscfs_file *walk_open(struct walk *w, struct bloscfs *fs,
-				      const char *path)
+				      const struct sample *sample)
 {
+	const char *path = sample->path;
 	char full[WALK_PATH];
 	const char *format, *slash;
 	struct bloscfs_file *file = NULL;
@@ -145,7 +147,8 @@ static struct bloscfs_file *walk_open(struct walk *w, struct bloscfs *fs,
 		close(fd);
 		return NULL;
 	}
-	assert_int_equal(err, BLOSCFS_OK);
+	assert_int_equal(err, sample->is_beside ? BLOSCFS_ERR_NOT_FORMAT :
+			      BLOSCFS_OK);
 	mark = bloscfs_mark();
 	walk_arm(w, true);
 	err = w->open ? w->open(fs, fd, slash, &file) :
@@ -337,12 +340,16 @@ static void walk_learn(struct sample *sample)
 	struct walk walk = { .fault = BLOSCFS_ERR_IO };
 	struct bloscfs *fs = walk_new_fs();
 	struct taking t = { .walk = &walk, .sample = sample };
-	struct bloscfs_node root = bloscfs_root();
+	struct bloscfs_node root = bloscfs_root(), table;
 
-	t.file = walk_open(&walk, fs, sample->path);
+	t.file = walk_open(&walk, fs, sample);
 	assert_non_null(t.file);
 	sample->status = bloscfs_file_status(t.file, NULL);
 	walk_take(&t, &root);
+	/* What it is for is there. */
+	if (sample->is_beside)
+		assert_true(bloscfs_lookup(t.file, &root, "table.arrow",
+					   &table));
 	bloscfs_close(t.file);
 	bloscfs_free(fs);
 }
@@ -435,7 +442,7 @@ static void walk_round(struct walk *w, const struct sample *sample)
 	struct walk quiet = { .fault = w->fault, .probe = w->probe,
 			      .open = w->open };
 	struct bloscfs *fs = walk_new_fs();
-	struct bloscfs_file *file = walk_open(w, fs, sample->path);
+	struct bloscfs_file *file = walk_open(w, fs, sample);
 
 	if (file)
 		walk_compare(w, sample, file);
@@ -445,7 +452,7 @@ static void walk_round(struct walk *w, const struct sample *sample)
 		walk_compare(&quiet, sample, file);
 		bloscfs_close(file);
 	}
-	file = walk_open(&quiet, fs, sample->path);
+	file = walk_open(&quiet, fs, sample);
 	assert_non_null(file);
 	walk_compare(&quiet, sample, file);
 	bloscfs_close(file);

@@ -34,8 +34,13 @@ static struct bloscfs *fs;
 
 static int set_up(void **state)
 {
+	struct bloscfs_options options = {
+		.size = sizeof(options),
+		.views = "info,data,npy,meta,arrow",
+	};
+
 	(void)state;
-	return bloscfs_new(NULL, &fs, NULL);
+	return bloscfs_new(&options, &fs, NULL);
 }
 
 static int tear_down(void **state)
@@ -164,8 +169,16 @@ static void write_file(const char *name, const void *bytes, size_t len)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* 25 numbers of two bytes, ten in a chunk. */
-static void make_column(void)
+static void make_folder(const char *folder, const char *name)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/%s%s", column, folder, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* 25 numbers of two bytes, ten in a chunk. folder: "", or with a slash. */
+static void make_column(const char *folder)
 {
 	static const char sizes[] =
 		"{\"shape\": [25], \"nbytes\": 50, \"cbytes\": 146}\n";
@@ -173,17 +186,16 @@ static void make_column(void)
 		"{\"dtype\": \"int16\", \"cparams\": {\"clevel\": 5, "
 		"\"shuffle\": 1}, \"chunklen\": 10, \"expectedlen\": 25, "
 		"\"dflt\": 0}\n";
-	char path[100], name[32];
+	char name[32];
 
-	assert_non_null(mkdtemp(column));
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/%s", column,
-			 i ? "meta" : "data");
-		assert_int_equal(mkdir(path, 0700), 0);
-	}
-	write_file("meta/sizes", sizes, sizeof(sizes) - 1);
-	write_file("meta/storage", storage, sizeof(storage) - 1);
-	write_file("__attrs__", "{\"unit\": \"m\"}\n", 14);
+	make_folder(folder, "data");
+	make_folder(folder, "meta");
+	snprintf(name, sizeof(name), "%smeta/sizes", folder);
+	write_file(name, sizes, sizeof(sizes) - 1);
+	snprintf(name, sizeof(name), "%smeta/storage", folder);
+	write_file(name, storage, sizeof(storage) - 1);
+	snprintf(name, sizeof(name), "%s__attrs__", folder);
+	write_file(name, "{\"unit\": \"m\"}\n", 14);
 	for (unsigned i = 0; i < 3; i++) {
 		uint8_t n = i == 2 ? 10 : 20;
 		uint8_t bytes[52] = { 'b', 'l', 'p', 'k', 1, 0, 0, 0, 1, 0, 0,
@@ -192,9 +204,22 @@ static void make_column(void)
 
 		for (uint8_t k = 0; k < n; k++)
 			bytes[32 + k] = (uint8_t)(20 * i + k);
-		snprintf(name, sizeof(name), "data/__%u.blp", i);
+		snprintf(name, sizeof(name), "%sdata/__%u.blp", folder, i);
 		write_file(name, bytes, 32u + n);
 	}
+}
+
+/* A table of two columns. */
+static void make_table(void)
+{
+	static const char list[] = "{\"names\": [\"a\", \"b\"]}\n";
+
+	make_folder("", "t");
+	make_folder("t/", "a");
+	make_folder("t/", "b");
+	write_file("t/__rootdirs__", list, sizeof(list) - 1);
+	make_column("t/a/");
+	make_column("t/b/");
 }
 
 static int remove_column(void **state)
@@ -213,10 +238,14 @@ static enum bloscfs_err read_whole(struct bloscfs_file *file, const char *name,
 				   char *text, size_t *ret_len)
 {
 	struct bloscfs_node root = bloscfs_root(), node;
+	uint64_t mark = bloscfs_mark();
+	enum bloscfs_err met;
 
 	*ret_len = 0;
-	if (!bloscfs_lookup(file, &root, name, &node))
-		return BLOSCFS_ERR_INVALID;
+	if (!bloscfs_lookup(file, &root, name, &node)) {
+		met = bloscfs_met(mark, NULL);
+		return met != BLOSCFS_OK ? met : BLOSCFS_ERR_INVALID;
+	}
 	return bloscfs_read(file, &node, 0, text, TEXT_CAP, ret_len, NULL);
 }
 
@@ -355,7 +384,8 @@ static void stores_of_others_are_told(void **state)
 }
 
 /* Each call fails once, in turn: the error is told, or nothing is missing. */
-static void walk_failures(struct outer *o, enum bloscfs_err fail_with)
+static void walk_failures(struct outer *o, const char *name,
+			  enum bloscfs_err fail_with)
 {
 	static char truth[TEXT_CAP], text[TEXT_CAP];
 	struct bloscfs_folder folder = folder_of(o);
@@ -371,7 +401,7 @@ static void walk_failures(struct outer *o, enum bloscfs_err fail_with)
 		o->fail_with = fail_with;
 		err = bloscfs_open_folder(fs, &folder, &file, &diag);
 		if (err == BLOSCFS_OK)
-			err = read_whole(file, "data.bin", n ? text : truth,
+			err = read_whole(file, name, n ? text : truth,
 					 n ? &len : &truth_len);
 		if (err != BLOSCFS_OK) {
 			assert_true(n > 0);
@@ -383,8 +413,9 @@ static void walk_failures(struct outer *o, enum bloscfs_err fail_with)
 		/* What is right once the fault is over. */
 		if (file && err != BLOSCFS_OK) {
 			assert_int_equal(err, fail_with);
-			assert_int_equal(read_whole(file, "data.bin", text,
-						    &len), BLOSCFS_OK);
+			assert_int_equal(read_whole(file, name, text, &len),
+					 BLOSCFS_OK);
+			assert_int_equal(len, truth_len);
 			assert_memory_equal(text, truth, truth_len);
 		} else if (!file) {
 			assert_int_equal(err, fail_with);
@@ -405,12 +436,18 @@ static void calls_that_fail_once_say_nothing_of_the_container(void **state)
 
 	(void)state;
 	name_sample(&o, "good-sparse-array.b2nd");
-	walk_failures(&o, BLOSCFS_ERR_IO);
+	walk_failures(&o, "data.bin", BLOSCFS_ERR_IO);
 	name_sample(&o, "good-sparse-array.b2nd");
-	walk_failures(&o, BLOSCFS_ERR_ACCESS);
+	walk_failures(&o, "data.bin", BLOSCFS_ERR_ACCESS);
 	o = (struct outer){ .fail_with = BLOSCFS_ERR_IO };
 	strcpy(o.path, column);
-	walk_failures(&o, BLOSCFS_ERR_IO);
+	walk_failures(&o, "data.bin", BLOSCFS_ERR_IO);
+	o = (struct outer){ .fail_with = BLOSCFS_ERR_IO };
+	snprintf(o.path, sizeof(o.path), "%s/t", column);
+	walk_failures(&o, "table.arrow", BLOSCFS_ERR_IO);
+	o = (struct outer){ .fail_with = BLOSCFS_ERR_ACCESS };
+	snprintf(o.path, sizeof(o.path), "%s/t", column);
+	walk_failures(&o, "table.arrow", BLOSCFS_ERR_ACCESS);
 }
 
 int main(void)
@@ -424,7 +461,9 @@ int main(void)
 	};
 	int status;
 
-	make_column();
+	assert_non_null(mkdtemp(column));
+	make_column("");
+	make_table();
 	status = cmocka_run_group_tests(tests, set_up, tear_down);
 	return remove_column(NULL) ? 1 : status;
 }
