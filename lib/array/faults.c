@@ -39,12 +39,16 @@ size_t bfs_faults_place(const struct bfs_fault *all, size_t n, uint64_t id)
 	return low;
 }
 
+/* Whether there is memory for one more. */
 static bool fit_one(struct bfs_faults *faults)
 {
 	size_t cap = faults->cap ? 2 * faults->cap : FIRST_CAP;
 	void *all;
 
-	if (faults->n == BFS_FAULTS_MAX)
+	if (!faults->told)
+		faults->told = bfs_zalloc(BFS_FAULTS_TOLD,
+					  sizeof(*faults->told));
+	if (!faults->told)
 		return false;
 	if (faults->n < faults->cap)
 		return true;
@@ -59,10 +63,7 @@ static bool fit_one(struct bfs_faults *faults)
 static void keep_reason(struct bfs_faults *faults, uint64_t id,
 			const struct bfs_diag *why)
 {
-	if (!faults->told)
-		faults->told = bfs_zalloc(BFS_FAULTS_TOLD,
-					  sizeof(*faults->told));
-	if (!faults->told || faults->n_told == BFS_FAULTS_TOLD)
+	if (faults->n_told == BFS_FAULTS_TOLD)
 		return;
 	faults->told[faults->n_told] = *why;
 	faults->told[faults->n_told++].chunk = id > INT64_MAX / 2 ?
@@ -70,23 +71,36 @@ static void keep_reason(struct bfs_faults *faults, uint64_t id,
 }
 
 /* Whether something new is known now. */
+static bool miss(struct bfs_faults *faults, uint64_t id, bool for_good)
+{
+	if (faults->more || (faults->has_missed && faults->missed == id &&
+			     !for_good))
+		return false;
+	faults->more = for_good || faults->has_missed;
+	faults->has_missed = true;
+	faults->missed = id;
+	return true;
+}
+
+/* The same. */
 static bool keep(struct bfs_faults *faults, uint64_t id,
 		 const struct bfs_diag *why)
 {
 	size_t at = bfs_faults_place(faults->all, faults->n, id);
-	bool had_more = faults->more;
 
 	if (at < faults->n && faults->all[at].id == id)
 		return false;
-	if (!fit_one(faults)) {
-		faults->more = true;
-		return !had_more;
-	}
+	if (faults->n == BFS_FAULTS_MAX)
+		return miss(faults, id, true);
+	if (!fit_one(faults))
+		return miss(faults, id, false);
 	memmove(faults->all + at + 1, faults->all + at,
 		(faults->n - at) * sizeof(*faults->all));
 	faults->all[at] = (struct bfs_fault){ id, why->err };
 	faults->n++;
 	keep_reason(faults, id, why);
+	if (faults->has_missed && faults->missed == id)
+		faults->has_missed = false;
 	return true;
 }
 
@@ -126,7 +140,7 @@ enum bfs_err bfs_faults_copy(struct bfs_faults *faults,
 		memcpy(known.told, faults->told,
 		       faults->n_told * sizeof(*known.told));
 	known.n_told = faults->n_told;
-	known.more = faults->more;
+	known.more = faults->more || faults->has_missed;
 	pthread_mutex_unlock(&faults->lock);
 	if (err == BFS_OK)
 		*ret_known = known;

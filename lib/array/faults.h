@@ -29,11 +29,15 @@ struct bfs_fault {
 
 struct bfs_faults {
 	pthread_mutex_t lock;		/* guards all but edition */
-	/* Grows with what is kept, up to BFS_FAULTS_MAX + 1. */
+	/* Grows with what is kept, and with what is not. */
 	_Atomic uint64_t edition;
 	struct bfs_fault *all;		/* by rising id; owned */
 	size_t n, cap;
 	bool more;			/* some are not kept */
+	/* There was no memory for this one alone; it is met again where it is
+	 * read again. */
+	bool has_missed;
+	uint64_t missed;
 	struct bfs_diag *told;		/* the first ones; owned */
 	size_t n_told;
 };
@@ -42,7 +46,7 @@ void bfs_faults_init(struct bfs_faults *faults);
 void bfs_faults_release(struct bfs_faults *faults);
 
 /* Keeps that chunk `id` failed, unless that is known. Where there is no memory
- * for it that is kept alone. */
+ * for it, it is kept that one more did. */
 void bfs_faults_note(struct bfs_faults *faults, uint64_t id,
 		     const struct bfs_diag *why);
 

@@ -105,6 +105,54 @@ static void want_of_memory_is_no_error_of_who_met_a_fault(void **state)
 	note(5);
 	known = copy();
 	assert_int_equal(known.n, 1);
+	assert_int_equal(known.n_told, 1);
+	assert_false(known.more);
+	bfs_free(known.all);
+}
+
+static void what_was_missed_is_kept_when_it_is_met_again(void **state)
+{
+	struct bfs_faults_known known;
+
+	(void)state;
+	for (unsigned at = 1; at < 3; at++) {
+		bfs_mem_fail_at(at);
+		note(5);
+		bfs_mem_fail_at(0);
+		known = copy();
+		assert_int_equal(known.n, 0);
+		assert_true(known.more);
+		bfs_free(known.all);
+	}
+	/* Another one says nothing of it. */
+	note(6);
+	known = copy();
+	assert_true(known.more);
+	bfs_free(known.all);
+	note(5);
+	known = copy();
+	assert_int_equal(known.n, 2);
+	assert_int_equal(known.n_told, 2);
+	assert_false(known.more);
+	bfs_free(known.all);
+}
+
+static void two_that_were_missed_are_some_for_good(void **state)
+{
+	struct bfs_faults_known known;
+
+	(void)state;
+	for (uint64_t id = 5; id < 7; id++) {
+		bfs_mem_fail_at(1);
+		note(id);
+		bfs_mem_fail_at(0);
+	}
+	assert_int_equal(bfs_faults_edition(&faults), 2);
+	note(5);
+	note(6);
+	known = copy();
+	assert_int_equal(known.n, 2);
+	assert_true(known.more);
 	bfs_free(known.all);
 }
 
@@ -118,6 +166,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			want_of_memory_is_no_error_of_who_met_a_fault, begin,
 			end),
+		cmocka_unit_test_setup_teardown(
+			what_was_missed_is_kept_when_it_is_met_again,
+			begin, end),
+		cmocka_unit_test_setup_teardown(
+			two_that_were_missed_are_some_for_good,
+			begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
