@@ -12,8 +12,10 @@ const pl = require('nodejs-polars');
 function plain(value) {
 	if (value === null || value === undefined)
 		return null;
+	// JSON has no numbers as long as these.
 	if (typeof value === 'bigint')
-		return Number(value);
+		return Number.isSafeInteger(Number(value)) ? Number(value) :
+			value.toString();
 	if (value instanceof Date)
 		return value.getTime();
 	if (typeof value === 'object' && value[Symbol.iterator])
@@ -36,8 +38,12 @@ function byPolars(file) {
 	return table.columns.map(name => {
 		const column = table.getColumn(name);
 		try {
-			return [name, String(column.dtype), column.nullCount(),
-				plain(column.toArray())];
+			const type = String(column.dtype);
+			// It would make floating point of these.
+			const exact = /Int64/.test(type) ?
+				column.cast(pl.Utf8) : column;
+			return [name, type, column.nullCount(),
+				plain(exact.toArray())];
 		} catch (error) {
 			// Types that do not reach JavaScript.
 			return [name, String(error), column.nullCount(), null];
