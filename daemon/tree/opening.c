@@ -246,6 +246,13 @@ static int open_container(struct daemon *daemon, struct node *node,
 		return -EINTR;
 	}
 	find_former(daemon, node, &opened);
+	/* Who was stopped while it compared has not seen that it differs. */
+	if (call_is_void()) {
+		if (opened.continues)
+			tree_put_container(&daemon->tree, opened.continues);
+		bloscfs_close(opened.file);
+		return -EINTR;
+	}
 	container = tree_add_container(&daemon->tree, node, &opened);
 	if (opened.continues)
 		tree_put_container(&daemon->tree, opened.continues);

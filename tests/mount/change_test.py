@@ -333,6 +333,24 @@ def a_frame_that_grows_keeps_its_files_and_what_was_read(work):
         equal((info["status"], info["nchunks"]), ("good", 54))
 
 
+def a_frame_of_many_chunks_that_grows_keeps_what_was_read(work):
+    """To compare them all takes more than a look at a name may."""
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    path, small, count = source + "/a.b2frame", 1 << 9, 8000
+    harness.write(path, samples.frame(MORE[:count * small], small))
+    time.sleep(0.05)
+    with Mount(work, source, TIMEOUT) as mount:
+        data = mount.path("a.b2frame/data.bin")
+        with open(data, "rb", buffering=0) as file:
+            equal(file.readall() == MORE[:count * small], True, "bytes")
+            samples.grow(path, MORE[:(count + 1) * small], small)
+            settle()
+            harness.wait_until(lambda: os.fstat(
+                file.fileno()).st_size == (count + 1) * small)
+            equal(file.readall(), MORE[count * small:(count + 1) * small])
+
+
 def an_open_reader_of_a_growing_frame_reads_on(work):
     source, path = make_growing(work, 20)
     with Mount(work, source, TIMEOUT) as mount:
@@ -474,6 +492,7 @@ if __name__ == "__main__":
         the_single_file_of_a_mount_may_change_too,
         an_unchanged_frame_keeps_the_kernels_pages,
         a_frame_that_grows_keeps_its_files_and_what_was_read,
+        a_frame_of_many_chunks_that_grows_keeps_what_was_read,
         an_open_reader_of_a_growing_frame_reads_on,
         a_sparse_frame_that_grows_shows_its_new_size,
         a_frame_rewritten_with_more_chunks_has_not_grown,
