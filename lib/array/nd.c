@@ -58,14 +58,13 @@ static bool multiply_out(struct bfs_nd *nd)
 
 static void remove_dim(struct bfs_nd *nd, unsigned d)
 {
-	size_t len = (nd->n - d - 1) * sizeof(nd->shape[0]);
-
-	memmove(nd->shape + d, nd->shape + d + 1, len);
-	memmove(nd->chunk + d, nd->chunk + d + 1, len);
-	memmove(nd->block + d, nd->block + d + 1, len);
-	memmove(nd->grid + d, nd->grid + d + 1, len);
-	memmove(nd->nblk + d, nd->nblk + d + 1, len);
-	nd->n--;
+	for (nd->n--; d < nd->n; d++) {
+		nd->shape[d] = nd->shape[d + 1];
+		nd->chunk[d] = nd->chunk[d + 1];
+		nd->block[d] = nd->block[d + 1];
+		nd->grid[d] = nd->grid[d + 1];
+		nd->nblk[d] = nd->nblk[d + 1];
+	}
 }
 
 /*

@@ -485,11 +485,21 @@ static void *work_at_random(void *arg)
 
 static void many_threads_agree(void **state)
 {
+	struct work most = { .lens = { BUDGET * 3 / 4 }, .n = 1 };
+	struct timespec moment = { .tv_nsec = 10000000 };
 	pthread_t threads[N_THREADS];
+	struct bfs_turn turn;
 
 	(void)state;
+	do_work(&most, &turn);
+	assert_int_equal(most.err, BFS_OK);
 	for (uintptr_t i = 0; i < N_THREADS; i++)
 		start(&threads[i], work_at_random, (void *)(i * 77 + 1));
+	/* Some have to wait: who does not cannot be cancelled meanwhile. */
+	for (unsigned i = 0; i < 100 && n_cancelled == 0; i++)
+		nanosleep(&moment, NULL);
+	give_parts(&most);
+	bfs_turn_end(&turn);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		join(threads[i]);
 	assert_int_equal(n_wrong, 0);
