@@ -112,7 +112,7 @@ static void the_seed_is_the_process_s_own(void **state)
 	assert_int_equal(hash_seed(), hash_seed());
 	assert_true(hash_seed() != 0);
 	assert_int_equal(pipe(ends), 0);
-	/* By its path: the link itself leads to valgrind, where that runs us. */
+	/* By its path: the link leads to valgrind, where that runs us. */
 	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
 	child = fork();
 	assert_true(child >= 0);
