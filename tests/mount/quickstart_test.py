@@ -113,6 +113,27 @@ def what_is_installed_is_shown_as_it_comes(work):
             assert line in shown, shown
 
 
+def what_is_installed_is_made_before(work):
+    checkout(work, None)
+    for tool in "ninja", "meson", "sudo":
+        stub(f"{work}/bin/{tool}", f'echo {tool} "$@" >> {work}/done\n' +
+             ('exec "$@"\n' if tool == "sudo" else ""))
+    for rules, made in ((b"", ["daemon/bloscfs"]),
+                        (b"build html: phony a.html\n",
+                         ["daemon/bloscfs", "html"])):
+        harness.write(work + "/build/build.ninja", rules)
+        harness.write(work + "/done", b"")
+        subprocess.run([work + "/packaging/quickstart", "--install"],
+                       check=True, timeout=60, stdin=subprocess.DEVNULL,
+                       env={**os.environ,
+                            "PATH": f"{work}/bin:{os.environ['PATH']}"})
+        lines = harness.read(work + "/done").decode().splitlines()
+        ninja = [line.split()[-1] for line in lines
+                 if line.startswith("ninja")]
+        equal(ninja, made, "made")
+        assert lines[-1].startswith("meson install "), lines
+
+
 def asked(work):
     """What sudo was asked for."""
     if not os.path.exists(work + "/asked"):
@@ -166,5 +187,6 @@ if __name__ == "__main__":
         nobody_is_asked_without_a_terminal,
         it_says_what_it_mounted_where,
         a_terminal_sees_how_far_it_is,
+        what_is_installed_is_made_before,
         what_is_installed_is_shown_as_it_comes,
     ])
