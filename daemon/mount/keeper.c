@@ -391,8 +391,10 @@ static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 		reopen_log(keeper);
 	keeper->owes_log = false;
 	/* Also by a signal that came together with the first answer. */
-	if (keeper->asked)
+	if (keeper->asked) {
+		ready_tell_end();
 		take_down(keeper);
+	}
 	keep(keeper);
 }
 
