@@ -546,7 +546,9 @@ static enum bfs_err tell_regions(struct bfs_container *f, struct listing *l,
 	char *name = l->names;
 	size_t i, n = 0;
 
-	qsort(l->entries, l->n, sizeof(*l->entries), compare_locals);
+	/* Without any there is no list. */
+	if (l->n)
+		qsort(l->entries, l->n, sizeof(*l->entries), compare_locals);
 	for (i = 0; i < l->n; i++) {
 		const struct entry *e = &l->entries[i];
 		struct bfs_region *r = &l->regions[n];

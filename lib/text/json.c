@@ -404,11 +404,8 @@ void bfs_json_double(struct bfs_json *json, double v)
 	}
 	/* The fewest digits that give the same number back. */
 	for (digits = 15; digits <= 17; digits++) {
-		double back;
-
 		snprintf(text, sizeof(text), "%.*g", digits, v);
-		back = strtod(text, NULL);
-		if (memcmp(&back, &v, sizeof(v)) == 0)
+		if (strtod(text, NULL) == v)
 			break;
 	}
 	fix_point(text);

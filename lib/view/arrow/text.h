@@ -10,10 +10,11 @@
 #include "view/arrow/type.h"
 
 #define BFS_ARROW_INLINE 12		/* bytes of a text in its view */
-/* Slots of one buffer, in which offsets are of 31 bits: a multiple of 64. */
+/* Slots of one buffer, in which offsets are of 31 bits: a multiple of 64. As
+ * few as there can be where no text needs one. */
 static inline uint64_t bfs_arrow_slots(uint32_t slot_len)
 {
-	uint64_t n = (UINT64_C(1) << 30) / slot_len / 64 * 64;
+	uint64_t n = slot_len ? (UINT64_C(1) << 30) / slot_len / 64 * 64 : 0;
 
 	return n ? n : 64;
 }
