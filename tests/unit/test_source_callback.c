@@ -100,7 +100,7 @@ static void a_slow_source_is_read_by_many_threads_at_once(void **state)
 	pthread_t threads[N_THREADS];
 
 	(void)state;
-	f->delay_us = 3000;
+	f->delay_us = 30000;	/* others start meanwhile */
 	for (size_t i = 0; i < N_THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL,
 						read_pieces, file), 0);
