@@ -150,13 +150,33 @@ static bool tables_end_at(struct opening *o, uint32_t n, uint32_t end)
 	       at + 4 + bfs_le32(word) == end;
 }
 
+static uint32_t least_start(const struct bfs_chunk *c)
+{
+	uint32_t low = UINT32_MAX, k;
+
+	for (k = 0; k < c->head.n_blocks; k++)
+		low = (uint32_t)bfs_min(low, c->starts[k]);
+	return low;
+}
+
+/* The same chunk as n blocks of that size. */
+static enum bfs_err cut_anew(struct opening *o, uint32_t size, uint32_t n)
+{
+	o->chunk->head.blocksize = size;
+	o->chunk->head.n_blocks = n;
+	bfs_tables_drop(o->chunk);
+	o->chunk->mem_len = sizeof(*o->chunk);
+	return read_starts(o);
+}
+
 /* Some writers note a blocksize that is no multiple of the typesize but cut the
  * data at one that is (docs/errata.md, Q1). The smallest entry of bstarts tells
- * the true number of blocks: it points right behind a table of that many. */
+ * the true number of blocks: that of all of these points right behind them. */
 static enum bfs_err mend_blocksize(struct opening *o)
 {
-	struct bfs_chunk_head *h = &o->chunk->head;
-	uint32_t t = h->typesize, size, n, low = UINT32_MAX, k;
+	const struct bfs_chunk_head *h = &o->chunk->head;
+	uint32_t t = h->typesize, noted = h->blocksize, n_noted = h->n_blocks;
+	uint32_t size, n;
 
 	if (t == 1 && o->chunk->env.typesize > 255)
 		t = o->chunk->env.typesize;
@@ -167,17 +187,13 @@ static enum bfs_err mend_blocksize(struct opening *o)
 	if (h->blocksize < t && h->nbytes >= t)
 		return BFS_OK;
 	n = (uint32_t)bfs_div_up(h->nbytes, size);
-	if (n == h->n_blocks && size == h->blocksize)
+	if ((n == n_noted && size == noted) || n > MAX_BLOCKS ||
+	    !bfs_inside(h->header_len, 4 * (uint64_t)n, h->cbytes))
 		return BFS_OK;
-	for (k = 0; k < h->n_blocks; k++)
-		low = (uint32_t)bfs_min(low, o->chunk->starts[k]);
-	if (!tables_end_at(o, n, low))
+	BFS_TRY(cut_anew(o, size, n));
+	if (tables_end_at(o, n, least_start(o->chunk)))
 		return BFS_OK;
-	h->blocksize = size;
-	h->n_blocks = n;
-	bfs_tables_drop(o->chunk);
-	o->chunk->mem_len = sizeof(*o->chunk);
-	return read_starts(o);
+	return cut_anew(o, noted, n_noted);
 }
 
 /* The first block lies right behind bstarts and dictionary. Where it does not,
@@ -185,10 +201,8 @@ static enum bfs_err mend_blocksize(struct opening *o)
 static enum bfs_err check_first(const struct bfs_chunk *c, uint32_t tables_end,
 				struct bfs_diag *diag)
 {
-	uint32_t low = UINT32_MAX, k;
+	uint32_t low = least_start(c);
 
-	for (k = 0; k < c->head.n_blocks; k++)
-		low = (uint32_t)bfs_min(low, c->starts[k]);
 	if (low <= tables_end)
 		return BFS_OK;
 	return bfs_fail(diag, BFS_ERR_CORRUPT, c->head.header_len,

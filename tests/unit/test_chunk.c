@@ -273,6 +273,34 @@ static void wrong_blocksize_is_mended(void **state)
 	free(p);
 }
 
+/* One block of 31 bytes as they are, 4 bytes behind bstarts: as if bstarts had
+ * a second entry, which puts its block at 0. */
+static void blocksize_is_not_mended_against_an_entry(void **state)
+{
+	uint8_t p[75] = { 5, 1, 0x15, 16, 31, 0, 0, 0, 31, 0, 0, 0, 75,
+			  [32] = 40, [40] = 31, [44] = 'a', [74] = 'z' };
+	struct bfs_codec_env env = { 0 };
+	struct bfs_source *source;
+	struct bfs_chunk *chunk;
+
+	(void)state;
+	assert_int_equal(bfs_source_memory(p, sizeof(p), false, &source, NULL),
+			 BFS_OK);
+	assert_int_equal(bfs_chunk_open(source, 0, sizeof(p), 31, &env, &chunk,
+					NULL), BFS_OK);
+	assert_int_equal(chunk->head.n_blocks, 1);
+	assert_int_equal(bfs_chunk_block_len(chunk, 0), 31);
+	bfs_chunk_unref(chunk);
+	/* Where that entry holds, too, they are two blocks. */
+	p[36] = 56;
+	assert_int_equal(bfs_chunk_open(source, 0, sizeof(p), 31, &env, &chunk,
+					NULL), BFS_OK);
+	assert_int_equal(chunk->head.n_blocks, 2);
+	assert_int_equal(chunk->head.blocksize, 16);
+	bfs_chunk_unref(chunk);
+	bfs_source_unref(source);
+}
+
 static void version_3_ignores_its_sixth_slot(void **state)
 {
 	const struct vector *v = vector_find("delta");
@@ -590,6 +618,7 @@ int main(void)
 			chunk_refuses_another_length_than_the_container_says),
 		cmocka_unit_test(vl_blocks_have_their_own_lengths),
 		cmocka_unit_test(wrong_blocksize_is_mended),
+		cmocka_unit_test(blocksize_is_not_mended_against_an_entry),
 		cmocka_unit_test(version_3_ignores_its_sixth_slot),
 		cmocka_unit_test(special_plans_equal_stored_special_chunks),
 		cmocka_unit_test(special_plan_refuses_nan_of_odd_width),
