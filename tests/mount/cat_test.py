@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """--cat: the files of a container without a mount."""
-import contextlib
 import os
 import pty
 import signal
@@ -116,11 +115,7 @@ def on_a_terminal(*args):
                                stdin=subprocess.DEVNULL, stdout=theirs,
                                stderr=subprocess.PIPE)
     os.close(theirs)
-    got = b""
-    with contextlib.suppress(OSError):  # its other end is closed
-        while part := os.read(ours, 65536):
-            got += part
-    os.close(ours)
+    got = harness.shown(ours)
     said = process.stderr.read().decode()
     process.stderr.close()
     return process.wait(30), got.replace(b"\r\n", b"\n"), said

@@ -7,7 +7,6 @@ import hashlib
 import os
 import pwd
 import shutil
-import stat
 import subprocess
 
 import harness
@@ -46,15 +45,6 @@ def helper(work, *args):
     return subprocess.run([f"{work}/bin/{HELPER}", *args], check=False,
                           stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=30)
-
-
-def let_all_open_the_device(work):
-    """As distributions do, for this namespace."""
-    os.mkdir(work + "/dev")
-    private.command("mount", "-t", "tmpfs", "none", work + "/dev")
-    os.mknod(work + "/dev/fuse", stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
-    os.chmod(work + "/dev/fuse", 0o666)
-    private.bind(work + "/dev/fuse", "/dev/fuse")
 
 
 def put_beside_mount(work):
@@ -134,7 +124,7 @@ def a_user_mounts_and_unmounts_what_fstab_lets_them(work):
     source, point = make(work)
     copy_for_users(work)
     put_beside_mount(work)
-    let_all_open_the_device(work)
+    private.let_all_open_the_device(work)
     harness.write(work + "/fstab", (
         f"{source} {point} bloscfs ro,noauto,user 0 0\n").encode())
     private.bind(work + "/fstab", "/etc/fstab")

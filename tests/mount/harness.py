@@ -295,6 +295,28 @@ def read(path):
     return b"".join(parts)
 
 
+def read_range(path, at, length):
+    """As many bytes from `at` on, or fewer at the end of the file. One call
+    may give less: what is before an error that the next one tells."""
+    parts = []
+    with open(path, "rb", buffering=0) as file:
+        while length and (part := os.pread(file.fileno(), length, at)):
+            parts.append(part)
+            at += len(part)
+            length -= len(part)
+    return b"".join(parts)
+
+
+def shown(terminal):
+    """All that a terminal gets, whose other end is a program's; closes it."""
+    got = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while part := os.read(terminal, 65536):
+            got += part
+    os.close(terminal)
+    return got
+
+
 def write(path, data):
     with open(path, "wb") as file:
         file.write(data)

@@ -69,6 +69,16 @@ def fill(number, generation, count):
                     (CHUNK // 16) for chunk in range(count))
 
 
+def differs(got, wanted):
+    """Where, and what is there."""
+    if not isinstance(got, bytes) or not isinstance(wanted, bytes):
+        return f"{got!r}, wanted {wanted!r}"[:300]
+    at = next((i for i, (a, b) in enumerate(zip(got, wanted)) if a != b),
+              min(len(got), len(wanted)))
+    return f"{len(got)} bytes of {len(wanted)}, from {at} on " \
+           f"{got[at:at + 16]!r}, wanted {wanted[at:at + 16]!r}"
+
+
 class Trouble:
     """What may be the reason of an error: begun, done, and since when there
     was none."""
@@ -311,13 +321,11 @@ class Soak:
             at = dice.randrange(len(value) + 1)
             length = dice.choice((1, 100, 4096, 1 << 17))
 
-            def some():
-                with open(path, "rb", buffering=0) as file:
-                    return os.pread(file.fileno(), length, at)
-            got, value = self.attempt(some, reasons, path), \
-                value[at:at + length]
+            got, value = self.attempt(
+                lambda: harness.read_range(path, at, length), reasons,
+                path), value[at:at + length]
         if got is not None and got != value:
-            self.say_wrong(path, kind, "differs", str(got)[:80])
+            self.say_wrong(path, kind, "differs", differs(got, value))
         self.counts["static"] += 1
 
     def look_changing(self, dice):

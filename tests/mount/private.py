@@ -3,6 +3,7 @@
 nobody else sees, and it is gone when the test is."""
 import contextlib
 import os
+import stat
 import subprocess
 import sys
 
@@ -74,3 +75,12 @@ def abort_all():
                 harness.write(os.path.join(control,
                                            fields[2].split(":")[1],
                                            "abort"), b"1")
+
+
+def let_all_open_the_device(work):
+    """As distributions do, for this namespace."""
+    os.mkdir(work + "/dev")
+    command("mount", "-t", "tmpfs", "none", work + "/dev")
+    os.mknod(work + "/dev/fuse", stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
+    os.chmod(work + "/dev/fuse", 0o666)
+    bind(work + "/dev/fuse", "/dev/fuse")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """packaging/quickstart in a checkout that is built already: what it asks and
 what it says. packaging/fresh has it build and install, too."""
-import contextlib
 import os
 import pty
 import shutil
@@ -68,11 +67,7 @@ def on_a_terminal(work, *command):
         command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
         env={**os.environ, "PATH": f"{work}/bin:{os.environ['PATH']}"})
     os.close(theirs)
-    shown = b""
-    with contextlib.suppress(OSError):  # its other end is closed
-        while part := os.read(ours, 65536):
-            shown += part
-    os.close(ours)
+    shown = harness.shown(ours)
     return process.wait(60), shown.decode()
 
 

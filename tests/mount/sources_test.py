@@ -338,20 +338,11 @@ def the_sandbox_lets_in_each_and_nothing_else(work):
             os.rename(work + "/old", a)
 
 
-def let_all_open_the_device(work):
-    """As distributions do, for this namespace."""
-    os.mkdir(work + "/dev")
-    private.command("mount", "-t", "tmpfs", "none", work + "/dev")
-    os.mknod(work + "/dev/fuse", stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
-    os.chmod(work + "/dev/fuse", 0o666)
-    private.bind(work + "/dev/fuse", "/dev/fuse")
-
-
 def whoever_mounts_may_read(work):
     private.needs_root()
     harness.needs_reach()
     a, b = make_folder(work + "/a"), make_folder(work + "/b")
-    let_all_open_the_device(work)
+    private.let_all_open_the_device(work)
     os.chmod(b, 0o700)
     point = make_point(work)
     os.chown(point, harness.NOBODY, harness.NOBODY)
