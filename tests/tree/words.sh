@@ -37,21 +37,6 @@ gone_files()
 	done
 }
 
-# Texts that a page's tables of what is said quote, and that no source has.
-gone_texts()
-{
-	local text
-	# Strings that go on in the next line are one.
-	tr '\n' ' ' < <(cat daemon/*.c daemon/*/*.c lib/*/*.c) |
-		sed 's/"[[:space:]]*"//g' > "$tmp/source"
-	awk -F '|' '/^\| what is/ { on = /^\| what is said/ } /^$/ { on = 0 }
-		on { print $2 }' "$1" | grep -o '`[^`]*`' | tr -d '`' |
-	while read -r text; do
-		grep -qF -- "$text" "$tmp/source" ||
-			echo "$1: nothing says '$text'"
-	done
-}
-
 pages='docs/architecture.md docs/CONTRIBUTING.md docs/locks.md'
 
 check "no unfinished marks" search "$marks"
@@ -61,8 +46,4 @@ check "the pages name files that are there" gone_files $pages
 echo 'see `lib/array/gone.c`' > "$tmp/page.md"
 check_fails "a file that is not there is found" \
 	gone_files $pages "$tmp/page.md"
-check "what troubleshooting.md quotes is said" \
-	gone_texts docs/troubleshooting.md
-printf '| what is said | why |\n| `nothing says this` | x |\n' > "$tmp/page.md"
-check_fails "a text that nothing says is found" gone_texts "$tmp/page.md"
 finish
