@@ -78,6 +78,7 @@ check "--help names what the manual names" only_manual
 check "each line of the manuals is shown" pages
 with_dots > "$tmp/dots.1"
 check_fails "a line that would be left out is found" no_requests "$tmp/dots.1"
+check "docs/manual/ is what the pages make" packaging/markdown --check
 check "libbloscfs(3) names what is exported" not_named docs/libbloscfs.3
 check "libbloscfs(3) names nothing else" not_exported docs/libbloscfs.3
 without_read > "$tmp/without.3"
