@@ -51,9 +51,27 @@ fish_offers()
 }
 
 zsh_reads() { zsh -f -n $here/_bloscfs; }
+# The shells of Debian and Fedora look there below /usr/local.
+places()
+{
+	local place
+	for place in bash-completion/completions zsh/site-functions \
+		fish/vendor_completions.d; do
+		meson introspect --installed "$BLOSCFS_BUILD_ROOT" |
+			grep -oE "/share/$place/_?bloscfs(\.fish)?\"" > "$tmp/out" ||
+			echo "nothing is installed into $place"
+	done
+}
+zsh_looks()
+{
+	zsh -f -c 'print -l $fpath' | grep -x '.*/share/zsh/site-functions' \
+		> "$tmp/out" || echo 'not in zsh/site-functions'
+}
 
 check "bash offers what fits" bash_offers
 check "bash offers every option" all_options
 ! command -v fish > /dev/null || check "fish offers options" fish_offers
 ! command -v zsh > /dev/null || check "zsh takes its file" zsh_reads
+check "files are installed where shells look" places
+! command -v zsh > /dev/null || check "zsh looks there" zsh_looks
 finish
