@@ -82,7 +82,10 @@ static void take_back(struct daemon *daemon, int backing)
 {
 	uint32_t id = (uint32_t)backing;
 
-	/* It fails where the connection has ended, and all with it. */
+	/* What is open when the session ends: the kernel has let it go, as all
+	 * of the connection; where that alone has ended, this fails. */
+	if (!daemon->session)
+		return;
 	(void)ioctl(fuse_session_fd(daemon->session), BACKING_CLOSE, &id);
 }
 

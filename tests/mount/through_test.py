@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plain files that the kernel reads itself, past the daemon, where kernel,
 libfuse and rights permit; and the same where they do not."""
+import contextlib
 import mmap
 import os
 import re
+import signal
 import threading
 
 import harness
@@ -118,10 +120,29 @@ def many_open_and_close_at_once(work):
         equal(wrong, [])
 
 
+def a_mount_ends_while_files_are_open(work):
+    source = make_source(work)
+    with Mount(work, source, "--sandbox=off") as mount:
+        files = [os.open(mount.path(name), os.O_RDONLY)
+                 for name in ("plain", "second", "plain")]
+        equal([os.pread(file, 1000, 0) for file in files], [DATA[:1000]] * 3)
+        mount.process.send_signal(signal.SIGTERM)
+        harness.wait_until(lambda: harness.mounted(mount.point) is None)
+        mount.process.send_signal(signal.SIGTERM)
+        status = mount.process.wait(20)
+        equal(mount.log_lines("killed"), [])
+        equal(status, 0, "exit")
+        for file in files:
+            # Nobody is there to be told of the close.
+            with contextlib.suppress(OSError):
+                os.close(file)
+
+
 if __name__ == "__main__":
     harness.main([
         it_is_had_without_a_sandbox_alone,
         handles_keep_the_file_that_they_were_opened_on,
         what_is_appended_is_read,
         many_open_and_close_at_once,
+        a_mount_ends_while_files_are_open,
     ])
