@@ -11,6 +11,7 @@
 #include "mount/unmount.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,6 +40,15 @@ static void fill_stdio(void)
 	} while (fd >= 0 && fd < 3);
 	if (fd > 2)
 		close(fd);
+}
+
+/* What may grow no further (RLIMIT_FSIZE) is an error for who writes there, as a
+ * full disk is; by default it would end us, and a mount with us. */
+static void ignore_limit(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 /* What may follow an address is a secret that lets its bearer in, and the table
@@ -126,6 +136,7 @@ int main(int argc, char **argv)
 
 	set_heap();
 	fill_stdio();
+	ignore_limit();
 	bloscfs_avoid(nested_is);
 	if (opts_parse(&opts, argc, argv, error, sizeof(error)) == 0)
 		code = hide_secrets(&opts) ? run(&opts) : EXIT_FAILED;

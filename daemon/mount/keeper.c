@@ -371,12 +371,17 @@ static void serve_mount(struct keeper *keeper, keeper_told told, void *arg)
 	const char *point = keeper->daemon->mountpoint;
 	dev_t dev = 0;
 	int status = await_answer(keeper, &dev);
+	bool known = keeper->point.major || keeper->point.minor;
 
+	/* The folder below answers, too, where the mount is gone again. */
+	if (!status && known && dev != makedev(keeper->point.major,
+					       keeper->point.minor))
+		status = -ENOTCONN;
 	if (status) {
 		give_up(keeper, status, told, arg);
 		return;
 	}
-	if (keeper->point.major == 0 && keeper->point.minor == 0) {
+	if (!known) {
 		keeper->point.major = major(dev);
 		keeper->point.minor = minor(dev);
 	}

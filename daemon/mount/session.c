@@ -8,6 +8,7 @@
 #include "mount/mount.h"
 #include "ops/terms.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define SAID_CAP 512
 
 static char said[SAID_CAP];
+static int dead = -1;		/* for session_leave() */
 static atomic_bool logged;
 
 static enum log_level level_of(enum fuse_log_level level)
@@ -128,6 +130,22 @@ int session_serve(struct fuse_session *session, int device)
 	return fuse_session_mount(session, name);
 }
 
+/* A pipe that nobody reads looks like a dead device. Made before there is a
+ * mount, which would be lost where it cannot be made. */
+static int make_dead(void)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		snprintf(said, sizeof(said), "no descriptors: %s",
+			 strerror(errno));
+		return -1;
+	}
+	close(ends[0]);
+	dead = ends[1];
+	return 0;
+}
+
 /* libfuse keeps the socket open and tells nobody. */
 int session_mount(struct fuse_session *session, const char *mountpoint,
 		  int *ret_watched)
@@ -135,30 +153,24 @@ int session_mount(struct fuse_session *session, const char *mountpoint,
 	uint64_t before, after;
 	int status;
 
+	if (make_dead())
+		return -1;
 	find_sockets(&before);
 	status = mount_quietly(session, mountpoint);
 	find_sockets(&after);
 	after &= ~before;
 	*ret_watched = after ? __builtin_ctzll(after) : -1;
+	if (status)
+		close(dead);
 	return status;
 }
 
 /* libfuse would unmount whatever is on the mount point, unless it finds its
- * device dead. A pipe that nobody reads looks just so. */
-static void drop_device(struct fuse_session *session)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	close(ends[0]);
-	dup3(ends[1], fuse_session_fd(session), O_CLOEXEC);
-	close(ends[1]);
-}
-
+ * device dead. */
 void session_leave(struct fuse_session *session)
 {
-	drop_device(session);
+	dup3(dead, fuse_session_fd(session), O_CLOEXEC);
+	close(dead);
 	fuse_session_unmount(session);
 	fuse_session_destroy(session);
 }

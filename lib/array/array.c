@@ -34,6 +34,12 @@ static enum bfs_err check_nd(const struct bfs_array *a, const struct bfs_nd *nd,
 				"chunks of the array have %" PRIu64
 				" bytes, those of the frame %" PRId64,
 				nd->chunk_len, f->chunksize);
+	/* The last one is padded like all others. */
+	if (f->nbytes_known && f->nbytes != nd->n_chunks * nd->chunk_len)
+		return bfs_fail(why, BFS_ERR_CORRUPT, 0,
+				"chunks of the array have %" PRIu64
+				" bytes, the frame %" PRIu64,
+				nd->n_chunks * nd->chunk_len, f->nbytes);
 	return BFS_OK;
 }
 

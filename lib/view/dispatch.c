@@ -289,6 +289,9 @@ void bfs_file_stat_known(struct bfs_file *file, const struct bfs_node *node,
 		ret_attr->is_dir = true;
 	else if (row)
 		row->stat(file, node, ret_attr);
+	/* An entry that claims more could not be looked at, not even listed. */
+	ret_attr->len = bfs_min(ret_attr->len, INT64_MAX);
+	ret_attr->stored_len = bfs_min(ret_attr->stored_len, INT64_MAX);
 	if (row && row->is_dir && ret_attr->is_dir)
 		ret_attr->blksize = listing_len(file);
 }

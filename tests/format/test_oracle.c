@@ -271,7 +271,8 @@ static bool lib_array_fits(struct bfs_container *f)
 	       bfs_nd_init(f->array.ndim, f->array.shape, f->array.chunkshape,
 			   f->array.blockshape, f->typesize, &nd, NULL) ==
 	       BFS_OK && nd.n_chunks == f->n_chunks &&
-	       (nd.n_chunks == 0 || nd.chunk_len == (uint64_t)f->chunksize);
+	       (nd.n_chunks == 0 || nd.chunk_len == (uint64_t)f->chunksize) &&
+	       (!f->nbytes_known || f->nbytes == nd.n_chunks * nd.chunk_len);
 }
 
 /* Whether anything about the frame itself is wrong. */

@@ -4,6 +4,7 @@
 was or not at all."""
 import contextlib
 import errno
+import functools
 import os
 import random
 import resource
@@ -248,6 +249,25 @@ def of_what_no_name_leads_to_nothing_is_held(work):
             os.close(former)
 
 
+def too_few_to_start_are_told_and_leave_no_mount(work):
+    source, point = make_frames(work + "/few", 1), work + "/point"
+    os.mkdir(point)
+    worked = 0
+    for n in range(7, 24):
+        done = harness.run(
+            source, point, f"--log_file={work}/few.log",
+            preexec_fn=functools.partial(
+                resource.setrlimit, resource.RLIMIT_NOFILE, (n, n)))
+        there = bool(harness.mounted(point))
+        harness.end_background(point)
+        # The loader of libraries is the first that needs some.
+        equal(there, done.returncode == 0,
+              f"a mount, with {n} descriptors: {done}")
+        assert there or done.stderr, done
+        worked += there
+    assert worked
+
+
 harness.main([
     the_soft_limit_is_raised_to_the_hard_one,
     a_tree_of_many_frames_is_read_whole_with_few,
@@ -258,4 +278,5 @@ harness.main([
     what_was_removed_while_it_is_read_stays,
     of_what_was_removed_nothing_is_held_and_of_what_idles_little,
     of_what_no_name_leads_to_nothing_is_held,
+    too_few_to_start_are_told_and_leave_no_mount,
 ])

@@ -3,6 +3,8 @@
 """The log takes what it can, and nobody waits for it."""
 import os
 import re
+import resource
+import signal
 
 import harness
 import samples
@@ -67,7 +69,20 @@ def a_full_disk_is_told_of_once(work):
         assert "No space left" in said[0], said
 
 
+def a_log_that_may_not_grow_ends_no_mount(work):
+    source, log = make_source(work), work + "/log"
+    with Mount(work, source, f"--log_file={log}",
+               "--log_level=info") as mount:
+        for pid in mount.process.pid, mount.pid:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0))
+        written = os.path.getsize(log)
+        mount.process.send_signal(signal.SIGUSR2)
+        open_all(mount)
+        equal(os.path.getsize(log), written, "length of the log")
+
+
 harness.main([
     a_fifo_that_nobody_reads_holds_up_nothing,
     a_full_disk_is_told_of_once,
+    a_log_that_may_not_grow_ends_no_mount,
 ])

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Containers inside containers, and columns of bcolz."""
+import errno
 import json
 import os
 import shutil
+import struct
 
 import harness
 from harness import DATA, Mount, equal, read
-from samples import write_column
+from samples import frame, write_column
 
 
 def copies(work, name, n):
@@ -198,6 +200,28 @@ def pickles_of_a_column_of_objects_are_its_chunks(work):
                   data[16 * i:16 * i + 16])
 
 
+def a_member_that_claims_more_than_a_file_can_have_is_listed(work):
+    """In 64 bits, of which a kernel takes 63."""
+    name, whole, most = b"a.b2nd", frame(b"long" * 50, 100), 0xffffffff
+    claim = (1 << 63) + len(whole)
+    made = struct.pack("<4s5H3I2H", b"PK\3\4", 45, 0, 0, 0, 33, 0, most, most,
+                       len(name), 20) + name
+    made += struct.pack("<2H2Q", 1, 16, claim, claim) + whole
+    entry = struct.pack("<4s6H3I5H2I", b"PK\1\2", 45, 45, 0, 0, 0, 33, 0, most,
+                        most, len(name), 20, 0, 0, 0, 0, 0) + name
+    entry += struct.pack("<2H2Q", 1, 16, claim, claim)
+    end = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 1, 1, len(entry), len(made),
+                      0)
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    harness.write(source + "/long.b2z", made + entry + end)
+    with Mount(work, source) as mount:
+        equal(sorted(os.listdir(mount.path("long.b2z"))),
+              ["a.b2nd", "info.json"])
+        equal(os.stat(mount.path("long.b2z/a.b2nd")).st_size, (1 << 63) - 1)
+        harness.fails_with(errno.EIO, read, mount.path("long.b2z/a.b2nd"))
+
+
 if __name__ == "__main__":
     harness.main([
         every_entry_has_an_inode_of_its_own,
@@ -210,4 +234,5 @@ if __name__ == "__main__":
         sizes_of_a_column_are_those_of_its_files,
         sizes_that_contradict_each_other_are_damage,
         pickles_of_a_column_of_objects_are_its_chunks,
+        a_member_that_claims_more_than_a_file_can_have_is_listed,
     ])

@@ -600,6 +600,33 @@ static void array_is_served_in_c_order(void **state)
 	free(out.p);
 }
 
+/* Where the frame has not the bytes of all its tiles, none of its joined
+ * bytes are the array. */
+static void array_beyond_the_frame_is_damaged(void **state)
+{
+	struct bfs_engine *e = arrays_engine(1 << 20);
+	uint32_t *items = calloc(300 * 500, 4);
+	struct build out = { 0 };
+	struct bfs_array *a;
+	uint64_t nbytes, len;
+
+	(void)state;
+	make_tiles(items, &out);
+	nbytes = bfs_be64(out.p + 0x1e) - 28799;
+	nbytes = htobe64(nbytes);
+	memcpy(out.p + 0x1e, &nbytes, 8);
+	a = arrays_open(e, out.p, out.len);
+	assert_false(a->has_nd);
+	assert_int_equal(a->container->status, BFS_DAMAGED);
+	assert_non_null(strstr(a->container->why.text, "the frame"));
+	assert_int_equal(bfs_array_len(a, &arrays_data, &len, NULL),
+			 BFS_ERR_CORRUPT);
+	bfs_array_close(a);
+	bfs_engine_free(e);
+	free(items);
+	free(out.p);
+}
+
 /* 5 x 7 items of 2 bytes in plain chunks of 2 x 3, edges full-size. */
 static void make_caterva(const uint16_t *items, const uint8_t *meta,
 			 size_t meta_len, struct build *out)
@@ -739,6 +766,7 @@ int main(void)
 		cmocka_unit_test(
 			rows_that_no_chunk_cuts_are_pinned_and_not_copied),
 		cmocka_unit_test(array_is_served_in_c_order),
+		cmocka_unit_test(array_beyond_the_frame_is_damaged),
 		cmocka_unit_test(
 			first_caterva_has_little_endian_numbers_and_no_blocks),
 		cmocka_unit_test(caterva_without_a_block_shape_is_plain),
