@@ -42,8 +42,8 @@ static void fill_stdio(void)
 		close(fd);
 }
 
-/* What may grow no further (RLIMIT_FSIZE) is an error for who writes there, as a
- * full disk is; by default it would end us, and a mount with us. */
+/* What may grow no further (RLIMIT_FSIZE) is an error for who writes there, as
+ * a full disk is; by default it would end us, and a mount with us. */
 static void ignore_limit(void)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };

@@ -486,6 +486,18 @@ static enum exit_code run_background(struct daemon *daemon)
 	return code;
 }
 
+/* Signals that do not end a mount do not end its start: the keeper hears them
+ * when it is there. Who opens SOURCE may wait for long. */
+static void hold_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 enum exit_code start_mount(const struct opts *opts)
 {
 	struct daemon daemon = { .opts = opts, .src.root_fd = -1,
@@ -495,6 +507,7 @@ enum exit_code start_mount(const struct opts *opts)
 	char *real = NULL;
 	enum exit_code code;
 
+	hold_signals();
 	/* What may follow an address is a secret that lets its bearer in. */
 	if (far_is(opts, given)) {
 		real = strndup(given, (size_t)(query - given));

@@ -3,6 +3,7 @@
 """The program: options, exit codes, starting, ending."""
 import concurrent.futures
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -257,6 +258,32 @@ def a_signal_at_the_moment_of_the_first_answer_ends_it(work):
                 harness.raw_unmount(point)
 
 
+def signals_that_do_not_end_a_mount_do_not_end_its_start(work):
+    """However long SOURCE takes to open, as on a server that hangs."""
+    harness.needs_root()
+    silent, point = work + "/silent", make_point(work)
+    os.mkdir(silent)
+    device = os.open("/dev/fuse", os.O_RDWR)
+    libc = ctypes.CDLL(None, use_errno=True)
+    equal(libc.mount(b"silent", silent.encode(), b"fuse", 0,
+                     b"fd=%d,rootmode=40000,user_id=0,group_id=0" % device), 0)
+    try:
+        with subprocess.Popen([harness.BLOSCFS, "-f", silent, point],
+                              stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as start:
+            assert b"waiting for" in start.stderr.readline()
+            start.send_signal(signal.SIGUSR1)
+            start.send_signal(signal.SIGUSR2)
+            # Time to end in, for who would.
+            time.sleep(0.3)
+            equal(start.poll(), None, "exit")
+            start.terminate()
+            equal(start.wait(20), -signal.SIGTERM, "exit")
+    finally:
+        os.close(device)
+        harness.raw_unmount(silent)
+
+
 def a_busy_mount_ends_with_its_last_user(work):
     source = make_source(work)
     with Mount(work, source) as mount:
@@ -491,6 +518,7 @@ if __name__ == "__main__":
         a_mount_made_after_the_first_signal_stays,
         signals_unmount_and_end,
         a_signal_at_the_moment_of_the_first_answer_ends_it,
+        signals_that_do_not_end_a_mount_do_not_end_its_start,
         a_busy_mount_ends_with_its_last_user,
         a_second_signal_does_not_wait,
         unmounting_from_outside_ends_it,
