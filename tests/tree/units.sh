@@ -26,11 +26,20 @@ exposure()
 		--threshold="$1" "$(unit "$unit")" > "$tmp/out" 2>&1 ||
 		tail -n 1 "$tmp/out"
 }
+# Beside bloscfs, only what each system has, or fuse3 brings: kill(1) is in a
+# package of its own.
+commands()
+{
+	sed -nE 's/^Exec[A-Za-z]*=[-+!:]*([^ ]*).*/\1/p' "packaging/$unit.in" |
+		grep -vxE '@bindir@/bloscfs|/bin/sh|/usr/bin/(umount|fusermount3)' || true
+}
 
 unit=bloscfs@.service
 check "systemd takes the unit of the system" verify
+check "its commands are on each system" commands
 check "what it is exposed to is OK" exposure 50
 check_fails "more than it has is not" exposure 10
 unit=bloscfs-user@.service
 check "systemd takes the unit of users" verify --user
+check "its commands are on each system" commands
 finish
