@@ -8,33 +8,53 @@
 #include "mount/mount.h"
 #include "mount/unmount.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define REASON_CAP 512
 
 /* Not if it is gone, or covered by another's mount. */
-static bool is_mounted(const struct point *point)
+static bool is_mounted(const struct point *point, const char *path)
 {
 	struct mount_entry entry;
 
-	return mount_find(point->path, &entry) && entry.major == point->major &&
-	       entry.minor == point->minor &&
-	       (!point->mount_id || entry.id == point->mount_id) &&
-	       (!point->unique_id ||
-		point->unique_id == mount_unique_id(point->path));
+	if (point->unique_id && point->unique_id != mount_unique_id(path))
+		return false;
+	/* Where there is no table, the unique number is as good. */
+	if (!mount_find(path, &entry))
+		return point->unique_id != 0;
+	return entry.major == point->major && entry.minor == point->minor &&
+	       (!point->mount_id || entry.id == point->mount_id);
+}
+
+/* The folder that it is on, or one above, may have another name by now. */
+static char *find_path(const struct point *point)
+{
+	char *path;
+
+	if (is_mounted(point, point->path))
+		return strdup(point->path);
+	path = point->mount_id ? mount_find_moved(point->mount_id,
+						  point->major, point->minor) :
+				 NULL;
+	if (path && is_mounted(point, path))
+		return path;
+	free(path);
+	return NULL;
 }
 
 bool point_detach(const struct point *point, bool lazy)
 {
-	char reason[REASON_CAP];
+	char reason[REASON_CAP], *path = find_path(point);
+	bool detached;
 
-	if (!is_mounted(point))
+	if (!path)
 		return false;
-	if (mount_detach(point->path, lazy, reason, sizeof(reason)) == 0)
-		return true;
-	if (lazy && is_mounted(point))
+	detached = mount_detach(path, lazy, reason, sizeof(reason)) == 0;
+	if (!detached && lazy && is_mounted(point, path))
 		log_msg(LEVEL_ERR, "cannot unmount: %s", reason);
-	return false;
+	free(path);
+	return detached;
 }
 
 void point_know(struct point *point)

@@ -116,6 +116,36 @@ bool mount_find(const char *path, struct mount_entry *ret_entry)
 	return true;
 }
 
+struct moved {
+	struct mount_entry wanted;
+	char *path;
+};
+
+static bool see_if_same(void *arg, const struct mount_entry *entry)
+{
+	struct moved *moved = arg;
+
+	if (entry->id != moved->wanted.id ||
+	    entry->major != moved->wanted.major ||
+	    entry->minor != moved->wanted.minor)
+		return true;
+	moved->path = strdup(entry->point);
+	return false;
+}
+
+char *mount_find_moved(unsigned id, unsigned major, unsigned minor)
+{
+	FILE *table = fopen("/proc/self/mountinfo", "re");
+	struct moved moved = { .wanted = { .id = id, .major = major,
+					   .minor = minor } };
+
+	if (!table)
+		return NULL;
+	mounttable_read(table, see_if_same, &moved);
+	fclose(table);
+	return moved.path;
+}
+
 /* The kernel may show a mount without its subtype where that was lost. */
 bool mounttable_is_bloscfs(const struct mount_entry *entry)
 {

@@ -28,6 +28,9 @@ bool mounttable_read(FILE *table, mounttable_see see, void *arg);
 /* What is mounted on an absolute path: of several the topmost. point is NULL
  * then. False if nothing is. */
 bool mount_find(const char *path, struct mount_entry *ret_entry);
+/* Where a mount is, which may have been moved: to be freed; NULL if it is gone,
+ * or on no memory. */
+char *mount_find_moved(unsigned id, unsigned major, unsigned minor);
 /* Whether it is one of bloscfs, of whomever. */
 bool mounttable_is_bloscfs(const struct mount_entry *entry);
 

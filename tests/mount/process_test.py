@@ -311,6 +311,37 @@ def a_second_signal_does_not_wait(work):
             os.close(fd)
 
 
+def a_mount_whose_folder_was_renamed_is_taken_away(work):
+    source, folder = make_source(work), work + "/folder"
+    os.mkdir(folder)
+    point = make_point(work, "folder/point")
+    with Mount(work, source, point=point) as mount:
+        os.rename(folder, work + "/renamed")
+        renamed = work + "/renamed/point"
+        equal(harness.read(renamed + "/a.b2frame/data.bin"), DATA)
+        equal(mount.end(), 0, "exit")
+        equal(harness.mounted(renamed), None, "the mount")
+        os.rmdir(renamed)
+
+
+def without_a_table_of_mounts_it_is_taken_away(work):
+    harness.needs_root()
+    source, point = make_source(work), make_point(work)
+    script = (
+        "umount -l /proc || exit 77; '%s' -f '%s' '%s' & "
+        "for i in $(seq 200); do test -f '%s/plain' && break; sleep 0.1; "
+        "done; test -f '%s/plain' || exit 1; kill $!; wait $! || exit 2; "
+        "stat '%s'" % (harness.BLOSCFS, source, point, point, point, point))
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script], timeout=60, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        env={**os.environ, "LD_LIBRARY_PATH": os.path.join(
+            os.path.dirname(harness.BLOSCFS), "..", "lib")})
+    if done.returncode == 77:
+        raise harness.Skip("there is no /proc to be taken away")
+    equal(done.returncode, 0, done.stdout + done.stderr)
+
+
 def unmounting_from_outside_ends_it(work):
     source = make_source(work)
     with Mount(work, source) as mount:
@@ -521,6 +552,8 @@ if __name__ == "__main__":
         signals_that_do_not_end_a_mount_do_not_end_its_start,
         a_busy_mount_ends_with_its_last_user,
         a_second_signal_does_not_wait,
+        a_mount_whose_folder_was_renamed_is_taken_away,
+        without_a_table_of_mounts_it_is_taken_away,
         unmounting_from_outside_ends_it,
         a_killed_daemons_mount_can_be_taken_away,
         a_mount_replaces_a_dead_one_of_the_same_user,
