@@ -83,8 +83,9 @@ SHAPES = [(), (1,), (17,), (5, 7), (1, 9), (3, 4, 5), (2, 1, 6, 7),
 
 
 def matrix():
-    """Sixty arrays by name, and their frames: all dtypes in one shape, all
-    shapes in one or two dtypes, special chunks."""
+    """More than sixty arrays by name, and their frames: all dtypes in one
+    shape, all shapes in one or two dtypes, special chunks, numbers that are not
+    finite, colours."""
     made = {}
 
     def add(name, values, **more):
@@ -105,6 +106,14 @@ def matrix():
     nans = numbers((6, 6), "<f8")
     nans[4:, 4:] = np.nan
     add("nans-f8", nans, special={(2, 2): NANS})
+    for dtype in ("<f4", ">f8", "<c8"):
+        odd = numbers((3, 4, 5), dtype)
+        odd[0, 0, 0], odd[1, 2, 3], odd[2, 3, 4] = np.inf, np.nan, -np.inf
+        add("odd-" + dtype[1:], odd)
+    for shape in ((2, 6, 5, 3), (6, 5, 4), (2, 6, 5, 4)):
+        name = "x".join(map(str, shape))
+        add(f"colours-{name}-u1", numbers(shape, "|u1"))
+        add(f"colours-{name}-u2", numbers(shape, ">u2"))
     return made
 
 

@@ -33,19 +33,28 @@ function byArrow(file) {
 	});
 }
 
+// The name of some types does not reach JavaScript, though their values do.
+function typeOf(column) {
+	try {
+		return String(column.dtype);
+	} catch (error) {
+		return String(error);
+	}
+}
+
 function byPolars(file) {
 	const table = pl.scanIPC(file).collectSync();
 	return table.columns.map(name => {
 		const column = table.getColumn(name);
+		const type = typeOf(column);
 		try {
-			const type = String(column.dtype);
 			// It would make floating point of these.
-			const exact = /Int64/.test(type) ?
+			const exact = /^DataType\(U?Int64\)/.test(type) ?
 				column.cast(pl.Utf8) : column;
 			return [name, type, column.nullCount(),
 				plain(exact.toArray())];
 		} catch (error) {
-			// Types that do not reach JavaScript.
+			// Values that do not reach JavaScript.
 			return [name, String(error), column.nullCount(), null];
 		}
 	});

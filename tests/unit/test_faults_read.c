@@ -106,7 +106,9 @@ static void run_all(enum mode mode, enum bloscfs_err err, uint64_t last)
 		n_told += run(&samples[i], mode, err, last);
 		walk_unlearn(&samples[i]);
 	}
-	assert_int_equal(n_told > 0, err != BLOSCFS_ERR_INVALID);
+	/* Of samples at large: one file alone opens no others. */
+	if (N_SAMPLES > 1)
+		assert_int_equal(n_told > 0, err != BLOSCFS_ERR_INVALID);
 }
 
 static void one_failed_read_is_told_and_forgotten(void **state)

@@ -39,14 +39,17 @@ enum type { TYPE_ASCII = 2, TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_LONG8 = 16 };
 
 /* ---- which pages an array has ---------------------------------------- */
 
-/* ImageJ has up to three dimensions besides those of a page. */
+/* ImageJ has up to three dimensions besides those of a page. Pages of colours
+ * of two bytes it takes apart into channels, but only where it finds them by
+ * itself; those of four samples it takes for three. */
 static void write_text(struct bfs_pages *pages, const struct bfs_plain *plain,
 		       unsigned n_outer)
 {
 	static const char *const names[] = { "frames", "slices", "channels" };
 	size_t room = sizeof(pages->text), len;
 
-	if (pages->n > INT32_MAX || pages->samples == 4)
+	if (pages->n > INT32_MAX || pages->samples == 4 ||
+	    (pages->samples == 3 && plain->size == 2))
 		return;
 	len = (size_t)snprintf(pages->text, room, "ImageJ=1.11a\nimages=%"
 			       PRIu64 "\n", pages->n);
