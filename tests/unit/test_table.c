@@ -5,6 +5,7 @@
  */
 #include "tree/table.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +22,8 @@
 /* Names that one step may look at. A table that is hashed anew at once looks
  * at all of them. */
 #define MOST 100
+/* Of a child that could not begin. */
+#define FOREIGN 77
 
 static struct node *make(struct tree *tree, struct node *parent,
 			 const char *name)
@@ -106,6 +109,7 @@ static void the_seed_is_the_process_s_own(void **state)
 	char *args[] = { path, (char *)(uintptr_t)"seed", NULL };
 	uint64_t other;
 	int ends[2], status;
+	ssize_t got;
 	pid_t child;
 
 	(void)state;
@@ -119,13 +123,19 @@ static void the_seed_is_the_process_s_own(void **state)
 	if (child == 0) {
 		dup2(ends[1], 3);
 		execv(path, args);
-		_exit(1);
+		_exit(errno == ENOEXEC ? FOREIGN : 1);
 	}
 	close(ends[1]);
-	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+	got = read(ends[0], text, sizeof(text) - 1);
 	close(ends[0]);
 	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == FOREIGN) {
+		printf("# SKIP the_seed_is_the_process_s_own: an emulator, "
+		       "whose programs start none\n");
+		return;
+	}
 	assert_int_equal(status, 0);
+	assert_true(got > 0);
 	other = strtoull(text, NULL, 10);
 	assert_true(other != 0 && other != hash_seed());
 }

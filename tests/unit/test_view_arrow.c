@@ -12,6 +12,7 @@
 #include "view/arrow/layout.h"
 #include "view/arrow/text.h"
 
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,17 +161,19 @@ static void a_field_is_gathered_from_its_rows_alone(void **state)
 
 static void texts_of_utf32_are_views_or_errors(void **state)
 {
-	static const uint32_t texts[][4] = {
-		{ 'a', 0xe9, 0, 0 }, { 0, 0, 0, 0 },
-		{ 0x1f600, 0x1f600, 0x1f600, 0x1f600 }, { 'x', 0, 'y', 0 },
+	static uint32_t texts[16] = {
+		'a', 0xe9, 0, 0, 0, 0, 0, 0,
+		0x1f600, 0x1f600, 0x1f600, 0x1f600, 'x', 0, 'y', 0,
 	};
 	struct bfs_arrow_table table;
 	struct bfs_arrow_lefts lefts;
-	static uint32_t bad[] = { 0xd800, 0, 0, 0 };
+	uint32_t bad[] = { htole32(0xd800), 0, 0, 0 };
 	uint8_t *all, *views, byte;
 	struct bfs_diag diag = { 0 };
 
 	(void)state;
+	for (size_t i = 0; i < 16; i++)
+		texts[i] = htole32(texts[i]);
 	stores = (struct stores){ .bytes = { (const uint8_t *)texts },
 				  .len = { sizeof(texts) } };
 	make_table("<U4", 16, 4, &table, &lefts);
@@ -325,7 +328,7 @@ static void what_is_none_is_counted_batch_by_batch(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 20000; i++)
-		times[i] = i % 3 ? (int64_t)i : INT64_MIN;
+		times[i] = (int64_t)htole64(i % 3 ? i : (uint64_t)INT64_MIN);
 	stores = (struct stores){ .bytes = { (const uint8_t *)times },
 				  .len = { sizeof(times) } };
 	make_table("<M8[us]", 8, 20000, &table, &lefts);
