@@ -134,11 +134,20 @@ static void find_attributes(const char *path, struct answer *answer)
 		answer->dev = st.st_dev;
 }
 
+/* What the kernel remembers of a daemon outlives it. */
+static void find_anew(const char *path, struct answer *answer)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, AT_STATX_FORCE_SYNC, STATX_TYPE, &st) < 0)
+		answer->error = errno;
+}
+
 bool ask_is_dead(const char *path)
 {
 	struct answer answer;
 
-	return ask(find_attributes, path, &answer, ANSWER_MS) &&
+	return ask(find_anew, path, &answer, ANSWER_MS) &&
 	       (answer.error == ENOTCONN || answer.error == ECONNABORTED);
 }
 

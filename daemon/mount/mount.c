@@ -179,7 +179,7 @@ int mount_refuse_silent(const char *mountpoint, char *error, size_t cap)
 
 /* Takes away mounts of our own whose daemons are dead: nothing is taken from
  * who uses one, as it answers no more. Where the topmost mount is alive, or not
- * ours, the place is occupied; that is found without asking its daemon. */
+ * ours, the place is occupied; a daemon that does not answer in time lives. */
 static int clear_dead(const char *mountpoint, char *error, size_t cap)
 {
 	struct mount_entry entry;

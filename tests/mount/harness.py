@@ -185,7 +185,8 @@ class Mount:
 
         def gone():
             try:
-                os.stat(self.point)
+                # Asks, whatever the kernel remembers.
+                os.statvfs(self.point)
             except OSError as error:
                 return error.errno == errno.ENOTCONN
             return False

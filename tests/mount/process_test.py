@@ -359,8 +359,15 @@ def a_killed_daemons_mount_can_be_taken_away(work):
 
 
 def a_mount_replaces_a_dead_one_of_the_same_user(work):
+    """Also where the kernel still remembers what the dead one had told."""
     source = make_source(work)
-    with Mount(work, source, "--attr_timeout=0") as mount:
+    for timeout in (0, 3600):
+        replace_dead(work, source, timeout)
+
+
+def replace_dead(work, source, timeout):
+    with Mount(work, source, f"--attr_timeout={timeout}") as mount:
+        os.stat(mount.point)
         mount.kill()
         result = run(source, mount.point)
         equal(result.returncode, 0, "exit, with " + result.stderr)
