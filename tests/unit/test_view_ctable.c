@@ -318,6 +318,24 @@ static void what_is_no_column_of_arrow_is_left_out_with_a_reason(void **state)
 	}
 }
 
+/* Names are keys in info.json. */
+static void columns_of_one_name_are_told_apart(void **state)
+{
+	static const struct member none = { 0 };
+	struct table t;
+
+	(void)state;
+	open_with(&t, COLUMN("list", "") ", " COLUMN("list", "") ", "
+		  "{\"name\": \"a%~2\", \"kind\": \"list\"}, "
+		  COLUMN("list", ""), 8, all_live, &none, 1);
+	assert_int_equal(t.lefts.n, 4);
+	assert_string_equal(t.lefts.list[0].name, "a");
+	assert_string_equal(t.lefts.list[1].name, "a%~2");
+	assert_string_equal(t.lefts.list[2].name, "a%~2%~2");
+	assert_string_equal(t.lefts.list[3].name, "a%~3");
+	close_table(&t);
+}
+
 static void columns_that_are_computed_are_told(void **state)
 {
 	const struct member ok = { "_cols/ok.b2nd", "|u1", 1, 8, 0, numbers,
@@ -694,6 +712,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(what_is_no_column_of_arrow_is_left_out_with_a_reason),
+		T(columns_of_one_name_are_told_apart),
 		T(columns_that_are_computed_are_told),
 		T(what_no_schema_tells_is_refused_with_a_reason),
 		T(of_too_many_columns_there_is_no_table),

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "text/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MOST_NAME 200		/* bytes told of a name */
@@ -20,6 +21,33 @@ void bfs_arrow_lefts_release(struct bfs_arrow_lefts *lefts)
 		bfs_free(lefts->list[i].name);
 	bfs_free(lefts->list);
 	*lefts = (struct bfs_arrow_lefts){ 0 };
+}
+
+static bool has_name(const struct bfs_arrow_lefts *lefts, const char *name)
+{
+	for (size_t i = 0; i < lefts->n; i++)
+		if (strcmp(lefts->list[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* What is told of a name: its beginning, and of equal ones which it is, since
+ * names are keys. NULL on no memory; to be freed. */
+static char *name_told(const struct bfs_arrow_lefts *lefts, const char *name,
+		       size_t len)
+{
+	char *told = bfs_alloc(MOST_NAME + 8);
+
+	if (!told)
+		return NULL;
+	len = (size_t)bfs_min(len, MOST_NAME);
+	while (len && !bfs_json_is_utf8(name, len))
+		len--;
+	memcpy(told, name, len);
+	told[len] = '\0';
+	for (unsigned nth = 2; has_name(lefts, told); nth++)
+		snprintf(told + len, 8, "%%~%u", nth);
+	return told;
 }
 
 enum bfs_err bfs_arrow_leave(struct bfs_arrow_lefts *lefts, const char *name,
@@ -39,8 +67,7 @@ enum bfs_err bfs_arrow_leave(struct bfs_arrow_lefts *lefts, const char *name,
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for names");
 	if (lefts->n < BFS_ARROW_LEFT) {
 		left = &lefts->list[lefts->n];
-		left->name = bfs_memdup0(name, (size_t)bfs_min(name_len,
-							       MOST_NAME));
+		left->name = name_told(lefts, name, name_len);
 		if (!left->name)
 			return bfs_fail(diag, BFS_ERR_NOMEM, 0,
 					"no memory for names");
