@@ -190,6 +190,12 @@ def maps_of_all_samples_are_pictures_of_their_chunks(work):
             cells = len(root.findall("{*}rect"))
             assert min(info["nchunks"], 512) <= cells <= 1024 or \
                 cells == info["nchunks"], f"{cells} cells in {folder}"
+            told = words(root)[1]
+            if info.get("codec"):
+                names = [info["codec"], *(f["name"] if isinstance(f, dict)
+                                          else f for f in info["filters"])]
+                assert ", ".join([f"; {info['format']}", *names]) in told, \
+                    (folder, told, names)
             rows = table(folder)
             equal(counted(root, *SPECIAL),
                   sum(row["status"] == "good" and row["special"] != "-"

@@ -37,6 +37,7 @@ struct truth {
 	enum bloscfs_err access, read;
 	uint8_t *bytes;
 	size_t len;
+	bool is_renewed;	/* other bytes once damage was met */
 	size_t xattr_len[WALK_XATTRS];
 	char xattr[WALK_XATTRS][BLOSCFS_XATTR_MAX];
 };
@@ -335,6 +336,34 @@ static void walk_take(struct taking *t, struct bloscfs_node *node)
 	t->sample->truths[at] = truth;
 }
 
+/* Damage that was met is told, by texts of the same length: read in another
+ * order, those differ that say how far a walk has come. */
+static void walk_mark_renewed(struct taking *t)
+{
+	static uint8_t buf[WALK_MAX];
+
+	for (size_t i = t->sample->n; i--;) {
+		struct truth *truth = &t->sample->truths[i];
+		struct bloscfs_node node;
+		size_t len = 0;
+		bool heard;
+
+		if (truth->is_dir || truth->read != BLOSCFS_OK ||
+		    !walk_find(t->walk, t->file, truth->path, &node))
+			continue;
+		assert_int_equal(walk_read(t->walk, t->file, &node,
+					   truth->path, buf, &len, &heard),
+				 BLOSCFS_OK);
+		assert_int_equal(len, truth->len);
+		if (!memcmp(buf, truth->bytes, len))
+			continue;
+		truth->is_renewed = true;
+		if (!strstr(truth->path, "map.svg") &&
+		    !strstr(truth->path, "index.html"))
+			fail_msg("other bytes in '%s'", truth->path);
+	}
+}
+
 static void walk_learn(struct sample *sample)
 {
 	struct walk walk = { .fault = BLOSCFS_ERR_IO };
@@ -346,10 +375,17 @@ static void walk_learn(struct sample *sample)
 	assert_non_null(t.file);
 	sample->status = bloscfs_file_status(t.file, NULL);
 	walk_take(&t, &root);
+	/* After all of it, and before any of it. */
+	walk_mark_renewed(&t);
 	/* What it is for is there. */
 	if (sample->is_beside)
 		assert_true(bloscfs_lookup(t.file, &root, "table.arrow",
 					   &table));
+	bloscfs_close(t.file);
+	bloscfs_free(fs);
+	fs = walk_new_fs();
+	t.file = walk_open(&walk, fs, sample);
+	walk_mark_renewed(&t);
 	bloscfs_close(t.file);
 	bloscfs_free(fs);
 }
@@ -384,8 +420,9 @@ static void walk_compare_file(struct walk *w, struct bloscfs_file *file,
 	if (err != truth->read)
 		fail_msg("read of '%s': %s", truth->path,
 			 bloscfs_err_name(err));
-	if (err == BLOSCFS_OK && (len != truth->len ||
-				  memcmp(buf, truth->bytes, len)))
+	if (err == BLOSCFS_OK &&
+	    (len != truth->len || (!truth->is_renewed &&
+				   memcmp(buf, truth->bytes, len))))
 		fail_msg("other bytes in '%s'", truth->path);
 }
 

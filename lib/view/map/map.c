@@ -15,13 +15,16 @@ static enum bfs_err make_map(struct bfs_file *file, unsigned key,
 {
 	struct bfs_grid l = bfs_map_grid(file->array);
 	size_t len = bfs_map_len(&l);
-	char *buf = bfs_alloc(len + 1);
+	struct bfs_facts facts;
 	enum bfs_err err;
+	char *buf;
 
 	(void)key;
+	BFS_TRY(bfs_file_find_facts(file, &facts, diag));
+	buf = bfs_alloc(len + 1);
 	if (!buf)
 		return bfs_fail(diag, BFS_ERR_NOMEM, 0, "no memory for a map");
-	err = bfs_map_draw(file->array, &l, buf, len, diag);
+	err = bfs_map_draw(file->array, &facts, &l, buf, len, diag);
 	if (err != BFS_OK) {
 		bfs_free(buf);
 		return err;

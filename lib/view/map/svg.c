@@ -12,8 +12,6 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "codec/codec.h"
-#include "filter/filter.h"
 #include "view/markup.h"
 
 #include <inttypes.h>
@@ -215,16 +213,15 @@ static void put_sizes(struct bfs_markup *text,
 	}
 }
 
+/* As info.json has it. */
 static void put_pipeline(struct bfs_markup *text,
-			 const struct bfs_container *container)
+			 const struct bfs_facts *facts)
 {
-	char name[24];
-
-	put(text, ", %s", bfs_codec_code_name(container->codec, name));
-	for (size_t i = 0; i < BFS_N_FILTER_SLOTS; i++)
-		if (container->filters[i])
-			put(text, ", %s",
-			    bfs_filter_name(container->filters[i], name));
+	if (!facts->codec[0])
+		return;
+	put(text, ", %s", facts->codec);
+	for (unsigned i = 0; i < facts->n_filters; i++)
+		put(text, ", %s", facts->filters[i].name);
 }
 
 static void put_shape(struct bfs_markup *text,
@@ -239,12 +236,12 @@ static void put_shape(struct bfs_markup *text,
 
 /* What the container is. */
 static void put_facts(struct bfs_markup *text,
-		      const struct bfs_container *container)
+		      const struct bfs_container *container,
+		      const struct bfs_facts *facts)
 {
 	put_sizes(text, container);
 	put(text, "; %s", container->format);
-	if (container->has_defaults)
-		put_pipeline(text, container);
+	put_pipeline(text, facts);
 	if (container->array.present)
 		put_shape(text, &container->array);
 	if (container->status == BFS_DAMAGED)
@@ -348,6 +345,7 @@ static void put_labels(struct bfs_markup *text, const struct bfs_grid *l)
 
 static void put_head(struct bfs_markup *text,
 		     const struct bfs_container *container,
+		     const struct bfs_facts *facts,
 		     const struct bfs_grid *l, const struct bfs_seen *all,
 		     const struct bfs_scale *scale)
 {
@@ -362,7 +360,7 @@ static void put_head(struct bfs_markup *text,
 	    MAP_WIDTH, l->height);
 	put_name(text, container);
 	put(text, "</text>\n<text x=\"12\" y=\"46\">");
-	put_facts(text, container);
+	put_facts(text, container, facts);
 	put(text, "</text>\n<text class=\"q\" x=\"12\" y=\"64\">");
 	put_limits(text, container, l, all);
 	put(text, "</text>\n");
@@ -394,6 +392,7 @@ static enum bfs_err look(struct bfs_container *container,
 }
 
 enum bfs_err bfs_map_draw(struct bfs_array *array,
+			  const struct bfs_facts *facts,
 			  const struct bfs_grid *l, char *buf,
 			  size_t len, struct bfs_diag *diag)
 {
@@ -418,7 +417,7 @@ enum bfs_err bfs_map_draw(struct bfs_array *array,
 	for (unsigned i = 0; i < l->n_cells; i++)
 		put_cell(&cells, l, i, &seen[i], &scale);
 	put(&cells, TAIL);
-	put_head(&head, container, l, &all, &scale);
+	put_head(&head, container, facts, l, &all, &scale);
 	if (head.full || cells.full || cells.len != len)
 		return bfs_fail(diag, BFS_ERR_LIMIT, 0,
 				"the map does not fit its size");
