@@ -160,6 +160,7 @@ def sizes_are_told_without_decoding(work):
         assert len(sizes) > 20 * len(values), len(sizes)
         for path, size in sizes.items():
             equal(len(read(path)), size, path)
+    print(f"# {len(sizes)} sizes told, 0 bytes decoded")
 
 
 def a_size_over_4_gib_is_told_without_decoding(work):

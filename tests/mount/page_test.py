@@ -13,6 +13,7 @@ import re
 import struct
 import urllib.parse
 import xml.etree.ElementTree as xml
+import zipfile
 
 import numpy as np
 
@@ -151,14 +152,83 @@ def nothing_of_a_container_is_markup(work):
             hold_images(entry(mount, name), word)
 
 
-def a_dtype_and_a_metalayer_of_markup_are_text(work):
-    path = os.path.join(work, "dtype")
-    layer = samples.array_layer((8,), (8,), (8,), b"<script>x</script>")
-    data = samples.chunk(bytes(range(8)))
-    harness.write(path, samples.assemble(bytes(8), 8, [data], [0], False,
-                                         layer))
-    with Mount(work, path, VIEWS) as mount:
-        hold(os.fsencode(mount.point))
+def packed_text(word):
+    """A text in MessagePack, whatever its bytes."""
+    return b"\xd9" + bytes([len(word)]) + word
+
+
+def hostile_arrays(word):
+    """Arrays with a word as dtype, as name of a field, as name of a dimension,
+    unit and description; by what it is."""
+    def array(dtype, chunk):
+        return samples.assemble(
+            range(len(chunk) - 32), len(chunk) - 32, [chunk], [0], False,
+            samples.array_layer((8,), (8,), (8,), dtype),
+            typesize=(len(chunk) - 32) // 8)
+
+    quoted = word.replace(b"\\", b"\\\\").replace(b"'", b"\\'")
+    plain = arrays.pack(arrays.numbers((4, 6, 8), "<i2"))
+    return {
+        "dtype": array(word, samples.chunk(bytes(8))),
+        "field": array(b"[('" + quoted + b"', '<i4'), ('b', '<i4')]",
+                       samples.chunk(bytes(64), 8)),
+        "layers": samples.with_vlmetas(plain, [
+            (b"dims", b"\x93" + packed_text(word) + b"\xa1y\xa1z"),
+            (b"units", packed_text(word)), (b"long_name", packed_text(word)),
+            (b"_ARRAY_DIMENSIONS", b"\x93\xa1x" + packed_text(word) +
+             b"\xa1z")])}
+
+
+def hold_texts(folder):
+    """All that is JSON or XML is that, in UTF-8 without controls; how many."""
+    n = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(at, name)
+            if name.endswith((b".svg", b".vrt")):
+                xml.fromstring(read(path).decode())
+            elif name.endswith((b".json", b".zarray", b".zattrs", b".zgroup",
+                                b".zmetadata", b".jsonl")):
+                text = read(path).decode()
+                assert not re.search("[\0-\x08\x0b-\x1f\x7f]", text), path
+                json.loads(text)
+            elif name == b"index.html":
+                hold(at)
+            else:
+                continue
+            n += 1
+    return n
+
+
+def dtypes_fields_dimensions_and_units_of_markup_are_text(work):
+    top = os.path.join(work, "hostile")
+    os.mkdir(top)
+    for i, word in enumerate(HOSTILE):
+        for what, data in hostile_arrays(word).items():
+            harness.write(f"{top}/{what}-{i}", data)
+    with Mount(work, top, "--views=all") as mount:
+        for i, word in enumerate(HOSTILE):
+            for what in ("dtype", "field", "layers"):
+                folder = entry(mount, f"{what}-{i}".encode())
+                n = hold_texts(folder)
+                assert n >= (20 if what == "layers" else 4), (what, word, n)
+
+
+def names_of_markup_in_a_store_are_text(work):
+    path = os.path.join(work, "hostile.b2z")
+    plain = arrays.pack(arrays.numbers((4, 6), "<i2"))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as store:
+        for i, word in enumerate(HOSTILE):
+            # Other bytes are names of another code page there.
+            name = word.decode("utf-8", "replace").replace("/", "|")
+            store.writestr(f"{i} {name}.b2nd", plain)
+    with Mount(work, path, "--views=all") as mount:
+        folders = [name for name in os.listdir(os.fsencode(mount.point))
+                   if name.split(b" ")[0].isdigit()]
+        equal(len(folders), len(HOSTILE), "members")
+        for name in folders:
+            assert hold_texts(entry(mount, name)) > 20, name
+        json.loads(read(entry(mount, b"info.json")))
 
 
 def each_sample_has_a_page(work):
@@ -306,7 +376,8 @@ def many_faults_are_counted(work):
 if __name__ == "__main__":
     harness.main([
         nothing_of_a_container_is_markup,
-        a_dtype_and_a_metalayer_of_markup_are_text,
+        dtypes_fields_dimensions_and_units_of_markup_are_text,
+        names_of_markup_in_a_store_are_text,
         each_sample_has_a_page,
         a_page_decodes_no_data,
         a_page_tells_damage_and_what_there_is_not,
