@@ -308,12 +308,14 @@ static bool hand_over(struct keeper *keeper)
 	}
 	point_know(&keeper->point);
 	unmount_thread_name(name, keeper->point.major, keeper->point.minor);
-	line_send(&keeper->child.line, LINE_DEVICE, name,
-		  fuse_session_fd(session));
-	/* It closes with the server's last descriptors, behind the device: so
-	 * fusermount3 finds a mount that is dead, and not one that is dying. */
+	/* fusermount3 leaves a mount alone that is not dead when this one
+	 * closes. The kernel closes those of a process that dies from the
+	 * highest number on, and in the server this one gets a lower number
+	 * than the device. */
 	if (daemon->opts->auto_unmount && watched >= 0)
 		line_send(&keeper->child.line, LINE_WATCHED, NULL, watched);
+	line_send(&keeper->child.line, LINE_DEVICE, name,
+		  fuse_session_fd(session));
 	session_leave(session);
 	return true;
 }

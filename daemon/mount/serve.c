@@ -263,10 +263,14 @@ static int confine(const struct serve *serve, char *error, size_t cap)
 static int take_device(struct serve *serve)
 {
 	struct daemon *daemon = serve->daemon;
-	struct line_message message = { .fd = -1 };
+	struct line_message message;
 
-	if (line_receive(&serve->line, true, &message) != 1 ||
-	    message.word != LINE_DEVICE || message.fd < 0)
+	do {
+		message = (struct line_message){ .fd = -1 };
+		if (line_receive(&serve->line, true, &message) != 1)
+			return -1;
+	} while (message.word == LINE_WATCHED);
+	if (message.word != LINE_DEVICE || message.fd < 0)
 		return -1;
 	snprintf(serve->workers.name, sizeof(serve->workers.name), "%.*s",
 		 (int)sizeof(serve->workers.name) - 1, message.text);

@@ -125,19 +125,35 @@ def a_log_that_cannot_be_opened_anew_goes_on_where_it_was(work):
 
 
 def auto_unmount_leaves_no_mount_of_a_killed_daemon(work):
-    # fusermount3 finds out whether it is still there by counting mounts: who
-    # mounts elsewhere meanwhile misleads it, and then it leaves the mount.
+    # fusermount3 finds out whether it is still there by counting mounts, and is
+    # misled by who mounts elsewhere meanwhile: here nobody does.
     private.needs_root()
     source = make_source(work)
-    for _ in range(6):
+    for _ in range(12):
         with Mount(work, source, "-o", "auto_unmount") as mount:
             equal(harness.read(mount.path("plain")), b"plain")
             mount.end(signal.SIGKILL)
             mount.process.returncode = 0
-            if harness.comes_true(lambda point=mount.point:
-                                  harness.mounted(point) is None, 5):
-                return
-    raise AssertionError("six mounts were left")
+            wait_until(lambda point=mount.point:
+                       harness.mounted(point) is None)
+
+
+def what_fusermount_watches_closes_behind_the_device(work):
+    """Of a process that dies the kernel closes the highest number first."""
+    def sockets_below(mount):
+        folder = f"/proc/{mount.pid}/fd"
+        held = {int(number): os.readlink(f"{folder}/{number}")
+                for number in os.listdir(folder)}
+        device = min(n for n, what in held.items() if what == "/dev/fuse")
+        return sum(n < device and what.startswith("socket:")
+                   for n, what in held.items())
+
+    private.needs_root()
+    source = make_source(work)
+    with Mount(work, source) as mount:
+        without = sockets_below(mount)
+    with Mount(work, source, "-o", "auto_unmount") as mount:
+        equal(sockets_below(mount), without + 1)
 
 
 READER = """
@@ -257,6 +273,7 @@ if __name__ == "__main__":
         a_signal_opens_the_log_anew,
         a_log_that_cannot_be_opened_anew_goes_on_where_it_was,
         auto_unmount_leaves_no_mount_of_a_killed_daemon,
+        what_fusermount_watches_closes_behind_the_device,
         readers_of_a_killed_daemon_get_an_error_and_a_new_mount_works,
         nothing_is_left_of_many_mounts,
         a_mount_that_lives_on_loses_nothing,
