@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "text/seen.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -283,14 +284,16 @@ static int code_point(const uint8_t *p, size_t n)
 	return c;
 }
 
-/* The code to escape at a valid sequence of n bytes, or -1: write as it is. */
+/* The code to escape at a valid sequence of n bytes, or -1: write as it is.
+ * What is not seen is escaped: it may turn what follows before somebody's
+ * eyes. */
 static int escaped_char(const uint8_t *p, size_t n, bool ascii)
 {
-	if (n == 1 && (p[0] < 0x20 || p[0] == '"' || p[0] == '\\' ||
-		       p[0] == 0x7f))
-		return p[0];
-	if ((n == 2 && p[0] == 0xc2 && p[1] < 0xa0) || (n > 1 && ascii))
-		return code_point(p, n);
+	int c = code_point(p, n);
+
+	if (c == '"' || c == '\\' || (n > 1 && ascii) ||
+	    !bfs_is_seen((uint32_t)c))
+		return c;
 	return -1;
 }
 

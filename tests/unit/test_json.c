@@ -125,6 +125,10 @@ static void strings_are_escaped(void **state)
 		      "\"\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\"\n");
 	/* C1 controls move a terminal's cursor. */
 	expect_quoted("\xc2\x9b\xc2\xa0", 4, "\"\\u009b\xc2\xa0\"\n");
+	/* Marks of direction turn what follows, others are not seen. */
+	expect_quoted("a\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf", 10,
+		      "\"a\\u202e\\u2066\\ufeff\"\n");
+	expect_quoted("\xf3\xa0\x80\x81", 4, "\"\\udb40\\udc01\"\n");
 	expect_quoted("\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80", 9,
 		      "\"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80\"\n");
 }
