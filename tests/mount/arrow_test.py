@@ -285,8 +285,9 @@ def hostile_tables_are_refused_or_told(work):
     make("twins", *[({"name": "d" * 300, "kind": "int32"}, {})] * 70)
     with Mount(work, source, VIEWS) as mount:
         left = info(mount.path("twins.b2z"))["arrow"]
-        equal((list(left["left_out"]), left["more_left_out"]),
-              (["d" * 200], 6))
+        names = [name.rsplit("d", 1)[1] for name in left["left_out"]]
+        equal((names, left["more_left_out"]),
+              ([""] + [f"%~{n}" for n in range(2, 65)], 6))
         for name, word in (("schema", ""), ("nameless", "without a name"),
                            ("many", "more than 4096"),
                            ("marks", "a byte each")):
