@@ -200,6 +200,23 @@ static bool set_ways(struct wire *w,
 				  options->ca_file));
 }
 
+/* A key may hold "..", which leads nowhere in a store. libcurl keeps it where it
+ * is given the address in parts; told to leave paths as they are, its newer
+ * versions sign nothing. */
+static bool set_url(struct wire *w)
+{
+	const char *url = w->request->url;
+
+	w->url = curl_url();
+	if (!w->url)
+		return false;
+	if (curl_url_set(w->url, CURLUPART_URL, url,
+			 CURLU_PATH_AS_IS | CURLU_DISALLOW_USER))
+		/* It tells what is wrong with it. */
+		return !curl_easy_setopt(w->easy, CURLOPT_URL, url);
+	return !curl_easy_setopt(w->easy, CURLOPT_CURLU, w->url);
+}
+
 static bool set_request(struct wire *w)
 {
 	const struct request *q = w->request;
@@ -210,7 +227,7 @@ static bool set_request(struct wire *w)
 	else
 		snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64,
 			 q->off, q->off + q->len - 1);
-	return !curl_easy_setopt(w->easy, CURLOPT_URL, q->url) &&
+	return set_url(w) &&
 	       !curl_easy_setopt(w->easy, CURLOPT_RANGE,
 				 q->whole ? NULL : range) &&
 	       !curl_easy_setopt(w->easy, CURLOPT_NOSIGNAL, 1L) &&
@@ -219,8 +236,6 @@ static bool set_request(struct wire *w)
 		* with it. */
 	       !curl_easy_setopt(w->easy, CURLOPT_QUICK_EXIT, 1L) &&
 #endif
-	       /* A key may hold "..", which leads nowhere in a store. */
-	       !curl_easy_setopt(w->easy, CURLOPT_PATH_AS_IS, 1L) &&
 	       !curl_easy_setopt(w->easy, CURLOPT_BUFFERSIZE, 262144L) &&
 	       !curl_easy_setopt(w->easy, CURLOPT_USERAGENT,
 				 "bloscfs/" BLOSCFS_VERSION) &&
@@ -249,7 +264,9 @@ bool wire_begin(struct wire *w, const struct request *request,
 void wire_end(struct wire *w)
 {
 	curl_easy_cleanup(w->easy);
+	curl_url_cleanup(w->url);
 	curl_slist_free_all(w->headers);
 	w->easy = NULL;
+	w->url = NULL;
 	w->headers = NULL;
 }

@@ -13,6 +13,7 @@
 
 struct wire {
 	CURL *easy;		/* from begin to end */
+	CURLU *url;		/* its address, in parts */
 	struct curl_slist *headers;
 	struct sockets *sockets;	/* where its own is noted */
 	const struct request *request;
