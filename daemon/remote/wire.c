@@ -200,8 +200,8 @@ static bool set_ways(struct wire *w,
 				  options->ca_file));
 }
 
-/* A key may hold "..", which leads nowhere in a store. libcurl keeps it where it
- * is given the address in parts; told to leave paths as they are, its newer
+/* A key may hold "..", which leads nowhere in a store. libcurl keeps it where
+ * it is given the address in parts; told to leave paths as they are, its newer
  * versions sign nothing. */
 static bool set_url(struct wire *w)
 {
