@@ -23,7 +23,8 @@ FAULTS = [
     ("whole", errno.EIO, "serves ranges"),
     ("long", errno.EIO, "more than it announced"),
     ("short", errno.EIO, "cut short"),
-    ("cut", errno.EIO, "remaining to read"),
+    # libcurl says that they are "remaining to read", or "missing".
+    ("cut", errno.EIO, " bytes "),
     ("stalled", errno.EIO, "fell silent"),
     ("hang", errno.EIO, "no answer in time"),
     ("reset", errno.EIO, "mpty reply"),
