@@ -448,6 +448,14 @@ def a_mount_is_no_source(work):
         equal(status, 0, "exit status")
 
 
+def info_of_a_folder_in_a_mount_is_refused(work):
+    name = "good-frame-metalayers.b2frame"
+    with harness.Mount(work, harness.DATA) as mount:
+        told = harness.run("--info", mount.path(name))
+        assert told.returncode and "lies in a mount" in told.stderr, told
+        assert "info.json" in told.stderr, told
+
+
 def few_descriptors_are_enough(work):
     """A deep and wide tree, with room for twenty open files."""
     folder = work
@@ -479,5 +487,6 @@ harness.main([
     progress_is_for_terminals_alone,
     output_that_cannot_be_written_is_an_error,
     a_mount_is_no_source,
+    info_of_a_folder_in_a_mount_is_refused,
     few_descriptors_are_enough,
 ])
