@@ -13,18 +13,21 @@
 
 #define REASON_CAP 512
 
-/* Not if it is gone, or covered by another's mount. */
+/* Not if it is gone, or covered by another's mount. A folder where nothing is
+ * mounted any more is not touched: that has an automounter mount anew. */
 static bool is_mounted(const struct point *point, const char *path)
 {
 	struct mount_entry entry;
 
-	if (point->unique_id && point->unique_id != mount_unique_id(path))
-		return false;
+	if (mount_find(path, &entry))
+		return entry.major == point->major &&
+		       entry.minor == point->minor &&
+		       (!point->mount_id || entry.id == point->mount_id) &&
+		       (!point->unique_id ||
+			point->unique_id == mount_unique_id(path));
 	/* Where there is no table, the unique number is as good. */
-	if (!mount_find(path, &entry))
-		return point->unique_id != 0;
-	return entry.major == point->major && entry.minor == point->minor &&
-	       (!point->mount_id || entry.id == point->mount_id);
+	return point->unique_id && !mount_has_table() &&
+	       point->unique_id == mount_unique_id(path);
 }
 
 /* The folder that it is on, or one above, may have another name by now. */

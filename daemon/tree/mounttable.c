@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Blanks and backslashes are octal there. In place. */
 static void unescape(char *text)
@@ -114,6 +115,11 @@ bool mount_find(const char *path, struct mount_entry *ret_entry)
 	search.found.point = NULL;
 	*ret_entry = search.found;
 	return true;
+}
+
+bool mount_has_table(void)
+{
+	return access("/proc/self/mountinfo", F_OK) == 0;
 }
 
 struct moved {

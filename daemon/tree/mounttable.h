@@ -28,6 +28,8 @@ bool mounttable_read(FILE *table, mounttable_see see, void *arg);
 /* What is mounted on an absolute path: of several the topmost. point is NULL
  * then. False if nothing is. */
 bool mount_find(const char *path, struct mount_entry *ret_entry);
+/* False where no /proc is mounted: nothing is found then. */
+bool mount_has_table(void);
 /* Where a mount is, which may have been moved: to be freed; NULL if it is gone,
  * or on no memory. */
 char *mount_find_moved(unsigned id, unsigned major, unsigned minor);
