@@ -330,8 +330,11 @@ def without_a_table_of_mounts_it_is_taken_away(work):
     script = (
         "umount -l /proc || exit 77; '%s' -f '%s' '%s' & "
         "for i in $(seq 200); do test -f '%s/plain' && break; sleep 0.1; "
-        "done; test -f '%s/plain' || exit 1; kill $!; wait $! || exit 2; "
-        "stat '%s'" % (harness.BLOSCFS, source, point, point, point, point))
+        "done; test -f '%s/plain' || exit 1; kill $!; wait $! || %s; "
+        "stat '%s'" % (
+            harness.BLOSCFS, source, point, point, point,
+            # Without /proc nothing can be searched for leaks, which fails.
+            "true" if harness.SANITIZED else "exit 2", point))
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script], timeout=60, check=False,
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
