@@ -308,7 +308,11 @@ def lists_of_rights_are_asked_for_once(work):
         before = xattr_requests(mount)
         long_listing(mount, "c.b2frame", count)
         asked = xattr_requests(mount) - before
-        assert asked < 1.2 * count, f"{asked} requests"
+        # That of coreutils 9.4 itself asks twice about each.
+        version = subprocess.run(["ls", "--version"], check=True, text=True,
+                                 capture_output=True).stdout.split("\n")[0]
+        times = 2.2 if version.endswith(" 9.4") else 1.2
+        assert asked < times * count, f"{asked} requests"
 
 
 def without_xattrs_the_kernel_asks_once(work):
