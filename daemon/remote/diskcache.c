@@ -66,12 +66,15 @@ void diskcache_close(struct diskcache *c)
 bool diskcache_recall(struct diskcache *c, const char *url,
 		      struct object_facts *ret_facts)
 {
-	uint8_t address[DIGEST_LEN];
+	uint8_t address[DIGEST_LEN], bytes[DISKNOTE_LEN];
 	char name[STRIPE_NAME_CAP];
 	int status;
 
 	if (!c || !disknote_address(url, address))
 		return false;
+	/* A disk may be slow, and what lies there one opening old. */
+	if (diskqueue_find_note(c, address, bytes))
+		return !disknote_parse(address, bytes, ret_facts);
 	status = disknote_read(c->folder.fd, address, ret_facts);
 	if (status) {
 		disknote_file(address, name);

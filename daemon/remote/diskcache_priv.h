@@ -18,7 +18,9 @@ struct diskcache {
 	pthread_mutex_t lock;		/* guards what follows */
 	pthread_cond_t come;
 	struct diskjob *first, **last;
+	struct diskjob *at_work;	/* taken from the queue, or NULL */
 	uint64_t queued;		/* bytes, with those at work */
+	uint64_t n_notes;		/* queued, with one at work */
 	bool running, ending;
 	int64_t end_ms;			/* when to leave, while ending */
 	int64_t paused_ms;		/* nothing is written until then */

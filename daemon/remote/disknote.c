@@ -82,8 +82,8 @@ static bool sum_note(const uint8_t *address, const uint8_t *bytes,
 	return done;
 }
 
-static int parse(const uint8_t *address, const uint8_t *bytes,
-		 struct object_facts *ret_facts)
+int disknote_parse(const uint8_t *address, const uint8_t *bytes,
+		   struct object_facts *ret_facts)
 {
 	struct object_facts facts;
 	uint64_t sum;
@@ -126,7 +126,7 @@ int disknote_read(int dir, const uint8_t *address,
 	else if (got != sizeof(bytes))
 		status = -EBADMSG;
 	else
-		status = parse(address, bytes, ret_facts);
+		status = disknote_parse(address, bytes, ret_facts);
 	if (!status)
 		disk_touch(fd, used);
 	close(fd);

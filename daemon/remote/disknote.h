@@ -24,6 +24,9 @@ void disknote_file(const uint8_t *address, char *ret_name);
 /* 0, or -errno: ENOENT, EBADMSG, ENOTSUP as stripe_open. */
 int disknote_read(int dir, const uint8_t *address,
 		  struct object_facts *ret_facts);
+/* The same of bytes that disknote_write made. */
+int disknote_parse(const uint8_t *address, const uint8_t *bytes,
+		   struct object_facts *ret_facts);
 /* DISKNOTE_LEN bytes. */
 bool disknote_write(const uint8_t *address, const struct object_facts *facts,
 		    uint8_t *ret_bytes);

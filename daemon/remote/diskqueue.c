@@ -157,6 +157,8 @@ static void do_job(struct diskcache *c, struct diskjob *job)
 	c->counts.n_dropped += status != 0;
 	INVARIANT(c->queued >= job->len);
 	c->queued -= job->len;
+	c->n_notes -= job->is_note;
+	c->at_work = NULL;
 	diskqueue_free(job);
 }
 
@@ -175,6 +177,7 @@ static void *work(void *arg)
 		c->first = job->next;
 		if (!c->first)
 			c->last = &c->first;
+		c->at_work = job;
 		do_job(c, job);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -219,6 +222,29 @@ void diskcache_rest(struct diskcache *c)
 	c->running = c->ending = false;
 }
 
+static bool is_note_of(const struct diskjob *job, const uint8_t *address)
+{
+	return job->is_note && !memcmp(job->id.name, address, DIGEST_LEN);
+}
+
+bool diskqueue_find_note(struct diskcache *c, const uint8_t *address,
+			 uint8_t *ret_bytes)
+{
+	const struct diskjob *found = NULL;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->n_notes && c->at_work && is_note_of(c->at_work, address))
+		found = c->at_work;
+	for (const struct diskjob *job = c->n_notes ? c->first : NULL; job;
+	     job = job->next)
+		if (is_note_of(job, address))
+			found = job;
+	if (found)
+		memcpy(ret_bytes, found->bytes, DISKNOTE_LEN);
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
 void diskqueue_count_dropped(struct diskcache *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -238,6 +264,7 @@ void diskqueue_put(struct diskcache *c, struct diskjob *job)
 		*c->last = job;
 		c->last = &job->next;
 		c->queued += job->len;
+		c->n_notes += job->is_note;
 		pthread_cond_signal(&c->come);
 	} else {
 		c->counts.n_dropped++;

@@ -22,6 +22,10 @@ struct diskjob *diskqueue_make(const struct diskcache *cache, uint64_t len);
 void diskqueue_free(struct diskjob *job);
 /* Owns the job. Starts the thread. What finds no room is dropped. */
 void diskqueue_put(struct diskcache *cache, struct diskjob *job);
+/* Copies the note of an address that is not written yet, DISKNOTE_LEN bytes of
+ * the last one; false where none waits. */
+bool diskqueue_find_note(struct diskcache *cache, const uint8_t *address,
+			 uint8_t *ret_bytes);
 void diskqueue_count_dropped(struct diskcache *cache);
 
 #endif

@@ -14,7 +14,7 @@ import time
 
 import harness
 from diskcached import (CELL, MIB, cached, files, fill, healed, made,
-                        one_question, own, stat, taken, whole)
+                        one_question, own, stat, taken, wait_written, whole)
 from harness import equal, needs_root, read, wait_until
 from objects import Server
 
@@ -139,6 +139,7 @@ def another_content_is_never_served_from_old_bytes(work):
             # And while it is mounted.
             server.put_file("/f.b2frame", one)
             wait_until(lambda: is_now(mount, truth, other))
+            wait_written(mount, len(other))
         one_question(work, url, disk, truth, server, "of the old one again")
         server.put_file("/f.b2frame", one, modified=1_700_000_000)
         with cached(work, url, disk) as mount:

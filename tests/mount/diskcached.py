@@ -6,7 +6,7 @@ import os
 
 import programs
 import samples
-from harness import Mount, equal, read
+from harness import Mount, equal, read, wait_until
 
 MIB = 1 << 20
 CELL = 4096
@@ -66,10 +66,19 @@ def whole(mount, truth, what=""):
           f"what is read {what}, after {mount.log()}")
 
 
+def wait_written(mount, count):
+    """Waits until so many bytes lie on the disk: what is queued at the end of
+    a mount is given up after some seconds, and the machine may be busy."""
+    wait_until(lambda: stat(mount, "written_bytes") >= count,
+               told=mount.log)
+
+
 def fill(work, url, disk, truth, *options):
     """Reads all of it once; the disk cache has it then."""
     with cached(work, url, disk, *options) as mount:
         whole(mount, truth, "first")
+        if not options:
+            wait_written(mount, len(truth))
 
 
 def one_question(work, url, disk, truth, server, what=""):

@@ -510,6 +510,29 @@ static void pieces_are_kept_and_given(void **state)
 	free(buf);
 }
 
+static void the_last_note_is_recalled_before_it_is_written(void **state)
+{
+	struct place *p = *state;
+	struct object_facts next = facts, got;
+	struct diskcache *cache;
+	char error[256];
+
+	assert_int_equal(diskcache_open(p->path, LIMIT, &cache, error,
+					sizeof(error)), 0);
+	assert_non_null(cache);
+	for (int i = 0; i < 1000; i++) {
+		next.modified = 1600000000 + i;
+		diskcache_note(cache, "https://host/other", &facts);
+		diskcache_note(cache, url, &next);
+		assert_true(diskcache_recall(cache, url, &got));
+		assert_int_equal(got.modified, next.modified);
+	}
+	diskcache_rest(cache);
+	assert_true(diskcache_recall(cache, url, &got));
+	assert_int_equal(got.modified, next.modified);
+	diskcache_close(cache);
+}
+
 static void without_a_cache_nothing_is_there(void **state)
 {
 	struct disk_object none = { .cache = NULL };
@@ -548,6 +571,7 @@ int main(void)
 		AT_A_PLACE(a_held_lock_is_not_waited_for),
 		AT_A_PLACE(what_others_wrote_counts),
 		AT_A_PLACE(pieces_are_kept_and_given),
+		AT_A_PLACE(the_last_note_is_recalled_before_it_is_written),
 		cmocka_unit_test(without_a_cache_nothing_is_there),
 	};
 
