@@ -336,6 +336,61 @@ def marks_tell_which_values_are_none(work):
           [texts[i] for i in row[valid & there]])
 
 
+def texts_that_are_no_utf8_are_errors_where_they_lie(work):
+    """Programs that map a table trust its texts, and where they begin."""
+    source = os.path.join(work, "source")
+    os.mkdir(source)
+    # Pages cut characters.
+    texts = ["\u20ac" * (i % 50) + "\u00e9\U0001f600" * (i % 3)
+             for i in range(3000)]
+    offsets = np.cumsum([0] + [len(text.encode()) for text in texts])
+    good = "".join(texts).encode()
+
+    def make(name, data, begins=offsets):
+        tables.make_store(f"{source}/{name}.b2z", [
+            ({"name": "t", "kind": "utf8"},
+             {".b2nd": begins.astype("<i8"),
+              ".utf8.b2nd": np.frombuffer(data, "u1")}),
+            ({"name": "n", "kind": "int32"}, {".b2nd": np.arange(3000, dtype=
+                                                                 "<i4")})],
+            np.ones(3000, bool))
+
+    make("good", good)
+    # Within a text of 49 characters of three bytes.
+    middle = int(offsets[1549]) + 30
+    for name, junk in (("stray", b"\x80"), ("cut", b"A"), ("byte", b"\xff")):
+        at = middle + (name == "cut")
+        make(name, good[:at] + junk + good[at + 1:])
+    within = offsets.copy()
+    within[1549] += 1
+    make("within", good, within)
+    with Mount(work, source, VIEWS) as mount:
+        path = mount.path("good.b2z", "table.arrow")
+        whole = read(path)
+        equal(arrowfile.File(whole).texts("t"), texts)
+        start = whole.index(good)
+        for name in ("stray", "cut", "byte", "within"):
+            path = mount.path(name + ".b2z", "table.arrow")
+            equal(os.path.getsize(path), len(whole), "size of " + name)
+            bad = []
+            with open(path, "rb", buffering=0) as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+                for at in range(0, len(whole), 4096):
+                    try:
+                        got = os.pread(file.fileno(), 4096, at)
+                        equal(got == whole[at:at + 4096], True, name)
+                    except OSError as error:
+                        equal(error.errno, errno.EIO)
+                        bad.append(at)
+            place = start + middle
+            if name == "within":
+                place = whole.rindex(struct.pack("<q", int(offsets[1549])),
+                                     0, start)
+            equal(bad, [place // 4096 * 4096], name)
+            assert "no UTF-8" in read(mount.path(
+                ".bloscfs", "errors")).decode(), name
+
+
 def values_that_are_none_may_be_long(work):
     """Longer than what is looked at in one piece; others differ from them in
     the last byte alone, or are a byte shorter."""
@@ -404,6 +459,7 @@ if __name__ == "__main__":
         damage_is_an_error_in_its_column_alone,
         who_may_not_read_a_column_reads_no_table,
         marks_tell_which_values_are_none,
+        texts_that_are_no_utf8_are_errors_where_they_lie,
         values_that_are_none_may_be_long,
         values_that_are_none_are_counted_in_every_batch,
     ])

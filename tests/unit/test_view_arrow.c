@@ -5,12 +5,14 @@
  */
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "text/json.h"
 #include "view/arrow/batches.h"
 #include "view/arrow/fill.h"
 #include "view/arrow/flat.h"
 #include "view/arrow/items.h"
 #include "view/arrow/layout.h"
 #include "view/arrow/text.h"
+#include "view/arrow/utf8.h"
 
 #include <endian.h>
 #include <setjmp.h>
@@ -379,6 +381,112 @@ static void runs_are_cut_where_values_may_be_none_alone(void **state)
 	bfs_arrow_release(&table);
 }
 
+/* Which bytes are part of a character, said in another way. */
+static void find_good(const uint8_t *text, size_t len, bool *ret_good)
+{
+	size_t i = 0, n;
+
+	while (i < len) {
+		n = 1;
+		while (n <= 4 && n <= len - i &&
+		       !bfs_json_is_utf8(text + i, n))
+			n++;
+		ret_good[i] = n <= 4 && n <= len - i;
+		for (size_t k = 1; ret_good[i] && k < n; k++)
+			ret_good[i + k] = true;
+		i += ret_good[i] ? n : 1;
+	}
+}
+
+static void stored_texts_are_characters_or_errors(void **state)
+{
+	static const char *const pieces[] = {
+		"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\x80",
+		"\xe2\x82", "\xf0\x9f", "\xc0\x80", "\xed\xa0\x80",
+		"\xf4\x90\x80\x80", "\xff", "a long one of ASCII",
+	};
+	uint8_t text[256], got[256];
+	unsigned seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		/* Of two bytes before and behind, which are not of it. */
+		size_t len = 2, n = 1 + (size_t)round % 7;
+		bool good[256] = { false };
+		struct bfs_arrow_texts texts = { .reader = &reader };
+
+		memset(text, 0xbf, sizeof(text));
+		for (size_t i = 0; i < n; i++) {
+			const char *piece;
+
+			seed = seed * 1103515245 + 12345;
+			piece = pieces[(seed >> 16) % BFS_ARRAY_LEN(pieces)];
+			memcpy(text + len, piece, strlen(piece));
+			len += strlen(piece);
+		}
+		texts.span = (struct bfs_arrow_span){ 2, len };
+		stores.bytes[0] = text;
+		stores.len[0] = len + 2;
+		find_good(text + 2, len - 2, good + 2);
+		for (size_t off = 2; off < len; off++) {
+			bool all = true;
+
+			for (size_t end = off + 1; end <= len; end++) {
+				all = all && good[end - 1];
+				assert_int_equal(bfs_arrow_read_texts(
+					&texts, off, got, end - off, NULL),
+					all ? BFS_OK : BFS_ERR_CORRUPT);
+				assert_memory_equal(got, text + off,
+						    end - off);
+			}
+		}
+	}
+}
+
+static void texts_begin_where_characters_do(void **state)
+{
+	const struct bfs_arrow_type type = { .src = 8, .swap = 1 };
+	static uint8_t text[100000], offsets[8 * 50000];
+	static uint8_t scratch[BFS_ARROW_SCRATCH];
+	struct bfs_arrow_texts texts = {
+		.reader = &reader, .span = { 0, sizeof(text) - 1 } };
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	stores.bytes[0] = text;
+	stores.len[0] = sizeof(text);
+	/* Near one another, and far. */
+	for (size_t step = 2; step < 50000; step = 5 * step + 1) {
+		size_t n = (sizeof(text) - 1) / step + 1;
+
+		for (size_t i = 0; i < n; i++)
+			bfs_arrow_store(offsets + 8 * i, i * step, 8);
+		stores.read = 0;
+		assert_int_equal(bfs_arrow_check_begins(&texts, &type, offsets,
+							n, scratch, NULL),
+				 BFS_OK);
+		assert_true(stores.read <= sizeof(text) &&
+			    stores.read < n * step);
+		for (size_t i = 0; i < n; i += n / 7 + 1) {
+			text[i * step] = 0xa9;
+			text[i * step + 1] = 0xa9;
+			assert_int_equal(bfs_arrow_check_begins(
+				&texts, &type, offsets, n, scratch, NULL),
+				BFS_ERR_CORRUPT);
+			text[i * step] = 'a';
+			assert_int_equal(bfs_arrow_check_begins(
+				&texts, &type, offsets, n, scratch, NULL),
+				BFS_OK);
+			text[i * step + 1] = 'a';
+		}
+	}
+	/* At the end of all, and in a span without a byte. */
+	for (size_t i = 0; i < 9; i++)
+		bfs_arrow_store(offsets + 8 * i, texts.span.end, 8);
+	assert_int_equal(bfs_arrow_check_begins(&texts, &type, offsets, 9,
+						scratch, NULL), BFS_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +499,8 @@ int main(void)
 		cmocka_unit_test(a_table_beyond_all_lengths_is_refused),
 		cmocka_unit_test(what_is_none_is_counted_batch_by_batch),
 		cmocka_unit_test(runs_are_cut_where_values_may_be_none_alone),
+		cmocka_unit_test(stored_texts_are_characters_or_errors),
+		cmocka_unit_test(texts_begin_where_characters_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,10 +12,11 @@
 #include "view/arrow/layout.h"
 #include "view/arrow/message.h"
 #include "view/arrow/text.h"
+#include "view/arrow/utf8.h"
 
 #include <string.h>
 
-#define PIECE ((size_t)32 << 10)	/* bytes gathered at once */
+#define PIECE BFS_ARROW_SCRATCH		/* bytes gathered at once */
 #define NEAR 1024			/* bytes between rows that are read
 					 * over */
 
@@ -202,11 +203,19 @@ static enum bfs_err get_offsets(const struct job *job, uint64_t first,
 	return BFS_OK;
 }
 
+/* The bytes of the run's texts. */
+static struct bfs_arrow_texts texts_of(const struct job *job)
+{
+	return (struct bfs_arrow_texts){
+		.reader = job->reader, .store = job->column->text_store,
+		.span = job->run->texts[job->column->text] };
+}
+
 static enum bfs_err fill_offsets(const struct job *job, uint64_t off,
 				 uint8_t *buf, size_t len,
 				 struct bfs_diag *diag)
 {
-	uint64_t start = job->run->texts[job->column->text].start;
+	const struct bfs_arrow_texts texts = texts_of(job);
 
 	while (len) {
 		size_t lead = (size_t)(off % 8);
@@ -214,10 +223,13 @@ static enum bfs_err fill_offsets(const struct job *job, uint64_t off,
 		size_t done = (size_t)bfs_min(len, 8 * n - lead);
 
 		BFS_TRY(get_offsets(job, off / 8, n, diag));
+		BFS_TRY(bfs_arrow_check_begins(&texts, &job->column->type,
+					       job->scratch, n, job->records,
+					       diag));
 		for (size_t i = 0; i < n; i++)
 			bfs_arrow_store(job->made + 8 * i, bfs_arrow_load(
 				&job->column->type, job->scratch + 8 * i) -
-				start, 8);
+				texts.span.start, 8);
 		memcpy(buf, job->made + lead, done);
 		off += done;
 		buf += done;
@@ -395,13 +407,13 @@ static enum bfs_err fill_data(const struct job *job, uint64_t off, uint8_t *buf,
 static enum bfs_err fill_more(const struct job *job, uint64_t off, uint8_t *buf,
 			      size_t len, struct bfs_diag *diag)
 {
-	const struct bfs_arrow_column *column = job->column;
+	struct bfs_arrow_texts texts;
 
-	if (column->type.way == BFS_ARROW_VIEWS)
+	if (job->column->type.way == BFS_ARROW_VIEWS)
 		return fill_texts(job, true, off, buf, len, diag);
-	off += job->run->texts[column->text].start;
-	return job->reader->read(job->reader->arg, column->text_store, off, buf,
-				 len, diag);
+	texts = texts_of(job);
+	return bfs_arrow_read_texts(&texts, texts.span.start + off, buf, len,
+				    diag);
 }
 
 /* ---- bodies ---------------------------------------------------------- */

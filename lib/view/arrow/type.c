@@ -189,6 +189,8 @@ uint64_t bfs_arrow_load(const struct bfs_arrow_type *type, const uint8_t *from)
 {
 	uint64_t v = 0;
 
+	if (type->src == 8)
+		return type->swap == 1 ? bfs_le64(from) : bfs_be64(from);
 	for (unsigned i = 0; i < type->src; i++)
 		v |= (uint64_t)from[type->swap == 1 ? i : type->src - 1 - i]
 		     << 8 * i;
@@ -197,8 +199,9 @@ uint64_t bfs_arrow_load(const struct bfs_arrow_type *type, const uint8_t *from)
 
 void bfs_arrow_store(uint8_t *to, uint64_t v, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		to[i] = (uint8_t)(v >> 8 * i);
+	uint64_t little = bfs_le64(&v);
+
+	memcpy(to, &little, n);
 }
 
 /* The day on which a month begins, both since 1970. Years are turned so that
