@@ -139,12 +139,12 @@ static void add_piece(struct bfs_pieces *pieces, uint8_t *p, size_t len)
 {
 	struct iovec *last = &pieces->iov[pieces->n];
 
-	BFS_CHECK(pieces->n < BFS_MAX_PIECES);
 	if (pieces->n > 0 && (uint8_t *)last[-1].iov_base +
 			     last[-1].iov_len == p) {
 		last[-1].iov_len += len;
 		return;
 	}
+	BFS_CHECK(pieces->n < BFS_MAX_PIECES);
 	last->iov_base = p;
 	last->iov_len = len;
 	pieces->n++;

@@ -431,6 +431,57 @@ static void make_rows(uint32_t *items, struct build *out)
 	build_frame_finish(&f, out);
 }
 
+/* More chunks than there are pieces: the rest is gathered into one. */
+static void a_range_of_many_small_chunks_is_given_whole(void **state)
+{
+	static const uint32_t sizes[] = { 64, 4095, 4096, 5000, 5461, 8192 };
+	static uint8_t data[200 * 8192], buf[sizeof(data)];
+	static struct bfs_pieces pieces;
+	uint32_t x = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)((x = x * 1664525 + 1013904223) >> 24);
+	for (size_t k = 0; k < BFS_ARRAY_LEN(sizes); k++) {
+		struct build_frame f = { .typesize = 1, .chunksize = sizes[k] };
+		struct bfs_engine *e = arrays_engine(4 << 20);
+		struct build out = { 0 };
+		struct bfs_array *a;
+
+		for (uint32_t i = 0; i < 200; i++) {
+			struct build_chunk c = {
+				.data = data + i * sizes[k], .len = sizes[k],
+				.typesize = 1, .blocksize = sizes[k],
+				.codec = BUILD_LZ4,
+			};
+
+			build_frame_chunk(&f, &c);
+		}
+		build_frame_finish(&f, &out);
+		a = arrays_open(e, out.p, out.len);
+		for (size_t len = 1; len <= 200 * sizes[k]; len += len / 3 + 1) {
+			size_t off = (200 * sizes[k] - len) / 2, at = 0;
+
+			assert_int_equal(bfs_array_pin(
+				a, &arrays_data, off, buf, len, &pieces,
+				NULL), BFS_OK);
+			assert_true(pieces.n <= BFS_MAX_PIECES);
+			for (size_t i = 0; i < pieces.n; i++) {
+				assert_memory_equal(pieces.iov[i].iov_base,
+						    data + off + at,
+						    pieces.iov[i].iov_len);
+				at += pieces.iov[i].iov_len;
+			}
+			assert_int_equal(at, len);
+			bfs_array_release(a, &pieces);
+			pieces.n = pieces.n_pins = 0;
+		}
+		bfs_array_close(a);
+		bfs_engine_free(e);
+		free(out.p);
+	}
+}
+
 /* 1000 items in chunks of 100, which blocks of 30 make 120 long. */
 static void padding_between_chunks_is_left_out(void **state)
 {
@@ -762,6 +813,7 @@ int main(void)
 			two_special_chunks_of_a_variable_frame_are_an_error),
 		cmocka_unit_test(changed_file_is_an_error_and_not_other_bytes),
 		cmocka_unit_test(pins_give_the_same_bytes_as_reads),
+		cmocka_unit_test(a_range_of_many_small_chunks_is_given_whole),
 		cmocka_unit_test(padding_between_chunks_is_left_out),
 		cmocka_unit_test(
 			rows_that_no_chunk_cuts_are_pinned_and_not_copied),
