@@ -163,18 +163,28 @@ static bool is_being_opened(const struct shelf *shelf, const char *path)
 	return o != NULL;
 }
 
-/* 1 where somebody else has asked: it is to be looked for again. Who finds
- * nothing then asks at once: all together, where it was refused. -EINTR. */
+static bool is_lent(const struct shelf *shelf, const char *path)
+{
+	const struct lent *lent = shelf->lents;
+
+	while (lent && strcmp(lent->path, path) != 0)
+		lent = lent->next;
+	return lent != NULL;
+}
+
+/* 1 where somebody else has asked, or has opened it since it was looked for: it
+ * is to be looked for again. Who finds nothing then asks at once: all together,
+ * where it was refused. -EINTR. */
 static int begin_opening(struct shelf *shelf, const char *url,
 			 struct opening *opening, bool waited)
 {
 	int status = 0;
 
 	pthread_mutex_lock(&shelf->lock);
-	if (!waited && is_being_opened(shelf, opening->path)) {
-		do {
+	if (!waited && (is_being_opened(shelf, opening->path) ||
+			is_lent(shelf, opening->path))) {
+		while (!status && is_being_opened(shelf, opening->path))
 			status = shelf_wait(shelf, url);
-		} while (!status && is_being_opened(shelf, opening->path));
 		status = status ? status : 1;
 	} else {
 		opening->next = shelf->opening;

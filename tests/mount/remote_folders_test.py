@@ -488,6 +488,28 @@ def an_object_is_opened_by_one_of_those_who_want_it(work):
                   data[:200000] + other + data[250000:], True, "the new one")
 
 
+def nobody_opens_what_somebody_just_has(work):
+    """Chunks are many and small, and who reads ahead of a reader comes to one
+    in the moment in which that has opened it."""
+    top = os.path.join(work, "frame")
+    data = samples.noise(1000000)
+    samples.write_sparse_frame(top, data, 5000)
+    with Server() as server, s3(server):
+        put_tree(server, top, "/bucket/f")
+        for number in range(20):
+            server.latency = 0.0005 * (number % 6)
+            server.log.clear()
+            with Mount(work, "s3://bucket", "--attr_timeout=60") as mount:
+                equal(read(mount.path("f", "data.bin")) == data, True)
+                harness.wait_until(lambda: server.at_once == 0)
+            heads = [row[0] for row in server.log if
+                     row[0].endswith(".chunk") and
+                     row[1].startswith("bytes=0-")]
+            equal([path for path in sorted(set(heads))
+                   if heads.count(path) > 1], [], "opened twice")
+            equal(len(heads), 200, "opened")
+
+
 def a_listing_of_before_does_not_tell_what_is_there_now(work):
     """It is believed for a minute, and the disk cache has what it tells."""
     old, new = os.path.join(work, "old"), os.path.join(work, "new")
@@ -540,5 +562,6 @@ if __name__ == "__main__":
         an_odd_listing_costs_a_request_a_part,
         a_look_up_waits_for_a_few_parts_alone,
         an_object_is_opened_by_one_of_those_who_want_it,
+        nobody_opens_what_somebody_just_has,
         a_listing_of_before_does_not_tell_what_is_there_now,
     ])
