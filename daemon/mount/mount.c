@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #define FUSERMOUNT "fusermount3"
+/* Where libfuse, too, looks for it before PATH. */
+#define FUSERMOUNT_FILE "/usr/bin/" FUSERMOUNT
 /* STATX_MNT_ID_UNIQUE, where the headers are older. */
 #define MNT_ID_UNIQUE 0x4000u
 
@@ -72,7 +74,7 @@ static bool in_path(const char *name)
 	const char *path = getenv("PATH"), *end;
 	char file[4096];
 
-	if (access("/usr/bin/" FUSERMOUNT, X_OK) == 0)
+	if (access(FUSERMOUNT_FILE, X_OK) == 0)
 		return true;
 	for (; path && *path; path = *end ? end + 1 : end) {
 		end = path + strcspn(path, ":");
@@ -123,7 +125,7 @@ char *mount_resolve(const char *mountpoint, struct mount_entry *entry)
 {
 	char *copy = strdup(mountpoint), *path = NULL, *parent, *slash;
 	const char *name;
-	bool silent;
+	bool silent, missing;
 	size_t len;
 
 	if (!copy)
@@ -150,9 +152,10 @@ char *mount_resolve(const char *mountpoint, struct mount_entry *entry)
 	path = silent ? NULL : ask_real_path(mountpoint);
 	if (path && mount_find(path, entry))
 		return path;
+	missing = !path && errno == ENOENT;
 	silent |= !path && errno == ETIMEDOUT;
 	free(path);
-	errno = silent ? ETIMEDOUT : ENOENT;
+	errno = silent ? ETIMEDOUT : missing ? ENOENT : EINVAL;
 	return NULL;
 }
 
@@ -312,7 +315,8 @@ char *mount_options(const struct opts *opts, const char *source)
 	return text;
 }
 
-/* Runs it; what it says goes to said, without its line end. */
+/* Runs it; what it says goes to said, without its line end. 0 or -errno:
+ * -ENOPKG where it is not there. */
 static int run_fusermount(const char *path, bool lazy, char *said, size_t cap)
 {
 	char *argv[] = { FUSERMOUNT, "-u", "--", (char *)path, NULL, NULL };
@@ -331,8 +335,12 @@ static int run_fusermount(const char *path, bool lazy, char *said, size_t cap)
 		return -errno;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-	status = -posix_spawnp(&pid, FUSERMOUNT, &actions, NULL, argv,
-			       environ);
+	status = posix_spawn(&pid, FUSERMOUNT_FILE, &actions, NULL, argv,
+			     environ);
+	if (status)
+		status = posix_spawnp(&pid, FUSERMOUNT, &actions, NULL, argv,
+				      environ);
+	status = status == ENOENT || status == EACCES ? -ENOPKG : -status;
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
 	while (!status && len + 1 < cap &&
@@ -363,7 +371,11 @@ int mount_detach(const char *path, bool lazy, char *reason, size_t cap)
 		if (reason[0])
 			return status;
 	}
-	snprintf(reason, cap, "%s", strerror(-status));
+	if (status == -ENOPKG)
+		snprintf(reason, cap, "%s", FUSERMOUNT " was not found; "
+			 "install the package fuse3");
+	else
+		snprintf(reason, cap, "%s", strerror(-status));
 	return status;
 }
 

@@ -21,8 +21,8 @@ uint64_t mount_unique_id(const char *path);
 
 /* The mount point as the table of mounts spells it, to be freed, and what is
  * mounted there; NULL if nothing is, with errno: ETIMEDOUT where a file system
- * on the way does not answer. The mount itself is not touched if that can be
- * avoided: its daemon may be dead. */
+ * on the way does not answer, ENOENT where there is no such folder. The mount
+ * itself is not touched if that can be avoided: its daemon may be dead. */
 char *mount_resolve(const char *mountpoint, struct mount_entry *ret_entry);
 
 /* Says so of one that ETIMEDOUT told of; -1. */
@@ -39,7 +39,8 @@ int mount_check(const struct opts *opts, const char *mountpoint,
 char *mount_options(const struct opts *opts, const char *source);
 
 /* Takes the mount away: at once when lazy (its users keep what they have),
- * else only if nobody uses it. 0 or -errno, with a reason. */
+ * else only if nobody uses it. 0 or -errno, with a reason; it is -ENOPKG where
+ * the reason is that fusermount3 is missing, and what helps stands in it. */
 int mount_detach(const char *path, bool lazy, char *reason, size_t cap);
 
 /* 0 or -errno. */

@@ -143,9 +143,13 @@ static int detach(const char *mountpoint, const char *path,
 {
 	struct holders who = { 0 };
 	char reason[512], held[600];
-	int daemon_fd = find_daemon(mount), status = 0;
+	int daemon_fd = find_daemon(mount), status;
 
-	if (mount_detach(path, false, reason, sizeof(reason))) {
+	status = mount_detach(path, false, reason, sizeof(reason));
+	if (status == -ENOPKG) {
+		snprintf(error, cap, "cannot unmount '%s': %s", mountpoint,
+			 reason);
+	} else if (status) {
 		holders_find(mount->major, mount->minor, &who);
 		/* What other namespaces have is no reason: theirs may stay. */
 		who.spaces[0] = '\0';
@@ -153,7 +157,6 @@ static int detach(const char *mountpoint, const char *path,
 		snprintf(error, cap, "cannot unmount '%s': %s%s; close what "
 			 "is open there and try again", mountpoint, reason,
 			 held);
-		status = -1;
 	} else if (!wait_gone(mount, daemon_fd, &who)) {
 		tell_holders(held, sizeof(held), &who);
 		snprintf(error, cap, "'%s' is unmounted, but its daemon "
@@ -163,7 +166,7 @@ static int detach(const char *mountpoint, const char *path,
 	}
 	if (daemon_fd >= 0)
 		close(daemon_fd);
-	return status;
+	return status ? -1 : 0;
 }
 
 int unmount_run(const char *mountpoint, char *error, size_t cap)
@@ -174,6 +177,10 @@ int unmount_run(const char *mountpoint, char *error, size_t cap)
 
 	if (!path && errno == ETIMEDOUT)
 		mount_refuse_silent(mountpoint, error, cap);
+	else if (!path && errno == ENOENT)
+		snprintf(error, cap, "'%s' does not exist; findmnt -t "
+			 "fuse.bloscfs lists the mounts of bloscfs",
+			 mountpoint);
 	else if (!path || !mounttable_is_bloscfs(&mount))
 		snprintf(error, cap, "'%s' is not a mount of bloscfs; "
 			 "findmnt -t fuse.bloscfs lists those that are",

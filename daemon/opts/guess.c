@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * guess.c - which option somebody meant.
+ * guess.c - which option, or form of the command line, somebody meant.
  */
 #include "opts/value.h"
 
@@ -37,23 +37,35 @@ static size_t n_edits(const char *a, size_t a_len, const char *b, size_t b_len)
 	return row[b_len];
 }
 
-const struct opt *opts_guess(const char *name, size_t len)
+/* Whether it is nearer than all before. Of short names almost everything is
+ * almost the same. */
+static bool is_nearer(const char *name, size_t len, const char *other,
+		      size_t *least_edits)
 {
-	const struct opt *best = NULL;
-	size_t edits, least_edits = MAX_EDITS + 1;
+	size_t edits = n_edits(name, len, other, strlen(other));
+
+	if (edits >= *least_edits || 3 * edits > len)
+		return false;
+	*least_edits = edits;
+	return true;
+}
+
+const char *opts_guess(const char *name, size_t len)
+{
+	const char *best = NULL;
+	size_t least_edits = MAX_EDITS + 1;
 
 	if (len > MAX_NAME)
 		return NULL;
+	for (const struct form_name *form = opts_forms; form->name; form++) {
+		if (is_nearer(name, len, form->name + 2, &least_edits))
+			best = form->name;
+	}
 	for (const struct opt *opt = opts_table; opt < opts_table + n_opts;
 	     opt++) {
-		if (!opt->help || opt->kind == OPT_GROUP)
-			continue;
-		edits = n_edits(name, len, opt->name, strlen(opt->name));
-		/* Of short names almost everything is almost the same. */
-		if (edits < least_edits && 3 * edits <= len) {
-			least_edits = edits;
-			best = opt;
-		}
+		if (opt->help && opt->kind != OPT_GROUP &&
+		    is_nearer(name, len, opt->name, &least_edits))
+			best = opt->name;
 	}
 	return best;
 }

@@ -42,14 +42,14 @@ static const struct opt *find_opt(const char *name, size_t len)
 
 static int refuse_unknown(struct parse *parse, const char *name, size_t len)
 {
-	const struct opt *meant = opts_guess(name, len);
+	const char *meant = opts_guess(name, len);
 
 	if (len == 7 && memcmp(name, "remount", len) == 0)
 		return refuse(parse, "remount: a mount cannot be changed while "
 			      "it is there; unmount it, and mount it anew");
 	if (meant)
 		return refuse(parse, "unknown option '%.*s'; did you mean %s?",
-			      (int)len, name, meant->name);
+			      (int)len, name, meant);
 	return refuse(parse, "unknown option '%.*s'; bloscfs --help lists the "
 		      "options", (int)len, name);
 }
@@ -144,22 +144,18 @@ static int take_form(struct parse *parse, enum form form)
 
 static int take_long(struct parse *parse, const char *name)
 {
-	static const struct {
-		const char *name;
-		enum form form;
-	} forms[] = {
-		{ "check", FORM_CHECK }, { "info", FORM_INFO },
-		{ "unmount", FORM_UNMOUNT }, { "version", FORM_VERSION },
-		{ "help", FORM_HELP }, { "cat", FORM_CAT },
-	};
+	size_t len = strcspn(name, "=");
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (strcmp(name, forms[i].name) == 0)
-			return take_form(parse, forms[i].form);
-	}
-	if (strncmp(name, "help=", 5) == 0) {
-		parse->opts->help_of = name + 5;
-		return take_form(parse, FORM_HELP);
+	for (const struct form_name *form = opts_forms; form->name; form++) {
+		if (strlen(form->name + 2) != len ||
+		    memcmp(name, form->name + 2, len) != 0)
+			continue;
+		if (name[len] && form->form != FORM_HELP)
+			return refuse(parse, "%s takes no value; write a "
+				      "blank behind it, not '='", form->name);
+		if (name[len])
+			parse->opts->help_of = name + len + 1;
+		return take_form(parse, form->form);
 	}
 	if (strcmp(name, "foreground") == 0) {
 		parse->opts->foreground = true;

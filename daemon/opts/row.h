@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * row.h - what a row of the table of options is; shared by the files of this
- * folder alone. The table itself stands in table.c.
+ * row.h - what rows of the tables of options and of forms are; shared by the
+ * files of this folder alone. The tables themselves stand in table.c.
  */
 #ifndef BFS_DAEMON_OPTS_ROW_H
 #define BFS_DAEMON_OPTS_ROW_H
@@ -45,5 +45,14 @@ struct opt {
 
 extern const struct opt opts_table[];
 extern const size_t n_opts;
+
+/* What is done instead of a mount: "--check" and so on. The last has no
+ * name. */
+struct form_name {
+	const char *name;
+	enum form form;
+};
+
+extern const struct form_name opts_forms[];
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table.c - the options: their names, what they take, and what --help says.
+ * table.c - the options: their names, what they take, and what --help says;
+ * and the forms of the command line beside a mount.
  */
 #include "opts/row.h"
 
@@ -121,3 +122,9 @@ const struct opt opts_table[] = {
 };
 
 const size_t n_opts = sizeof(opts_table) / sizeof(opts_table[0]);
+
+const struct form_name opts_forms[] = {
+	{ "--check", FORM_CHECK }, { "--info", FORM_INFO },
+	{ "--unmount", FORM_UNMOUNT }, { "--version", FORM_VERSION },
+	{ "--help", FORM_HELP }, { "--cat", FORM_CAT }, { NULL, FORM_MOUNT },
+};

@@ -22,8 +22,9 @@ struct parse {
  * no value for this option. */
 bool opts_take_value(struct parse *parse, const struct opt *opt,
 		     const char *value);
-/* The option whose name is almost the same; NULL: none is. */
-const struct opt *opts_guess(const char *name, size_t len);
+/* The option's name, or the form's with its "--", that is almost the same;
+ * NULL: none is. */
+const char *opts_guess(const char *name, size_t len);
 /* Whether name[0 .. len) is a word of mount(8), or of others that read fstab.
  * False but for helpers, as the next. */
 bool helper_has(const struct parse *parse, const char *name, size_t len);

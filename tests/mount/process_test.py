@@ -58,6 +58,11 @@ def wrong_options_come_first(work):
                        ("alow_other", "allow_other")):
         one_sentence(run("-o", bad, nowhere, nowhere), 2,
                      f"did you mean {meant}?")
+    for bad, meant in (("--chek", "--check"), ("--umount", "--unmount"),
+                       ("--versoin", "--version")):
+        one_sentence(run(bad, nowhere), 2, f"did you mean {meant}?")
+    for form in ("--check", "--info", "--cat", "--unmount", "--version"):
+        one_sentence(run(form + "=" + nowhere), 2, form + " takes no value")
     for far in ("xyz", "o", "cache"):
         assert "did you mean" not in run("-o", far, nowhere, nowhere).stderr
     one_sentence(run(nowhere), 2, "SOURCE")
@@ -459,6 +464,8 @@ def a_dead_mount_of_another_user_is_left_and_named(work):
 def unmount_refuses_what_is_not_ours(work):
     one_sentence(run("--unmount", work), 1, work, "not a mount")
     one_sentence(run("--unmount", "/proc"), 1, "/proc")
+    one_sentence(run("--unmount", work + "/nowhere"), 1, work + "/nowhere",
+                 "does not exist")
 
 
 def an_idle_mount_goes(work):

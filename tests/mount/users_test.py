@@ -150,6 +150,23 @@ def without_fusermount_an_ordinary_user_is_told(work):
     assert "fusermount3 was not found" in result.stderr, result.stderr
 
 
+def what_unmounts_for_a_user_is_told_where_it_is_missing(work):
+    needs_reach()
+    source = make_source(work)
+    with Mount(work, source, user=NOBODY) as mount:
+        with covered("/usr/bin/fusermount3", "--bind", "/dev/null"):
+            result = run("--unmount", mount.point, user=NOBODY)
+        equal((result.returncode, result.stderr), (1, "bloscfs: cannot "
+              f"unmount '{mount.point}': fusermount3 was not found; "
+              "install the package fuse3\n"))
+        assert harness.mounted(mount.point)
+        # As mounting does, it looks beyond PATH.
+        result = run("--unmount", mount.point, user=NOBODY,
+                     env={"PATH": work})
+        equal((result.returncode, result.stderr), (0, ""))
+        equal(mount.process.wait(20), 0, "exit")
+
+
 def without_the_device_everybody_is_told(work):
     source = make_source(work)
     point = os.path.join(work, "point")
@@ -210,6 +227,7 @@ if __name__ == "__main__":
         an_ordinary_user_is_told_what_is_missing,
         where_it_is_permitted_a_user_lets_others_in,
         without_fusermount_an_ordinary_user_is_told,
+        what_unmounts_for_a_user_is_told_where_it_is_missing,
         without_the_device_everybody_is_told,
         others_get_in_only_as_modes_permit,
         without_allow_other_nobody_else_gets_in,
