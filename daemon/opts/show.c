@@ -291,6 +291,9 @@ bool opts_help(FILE *out, const char *name)
 				help_option(out, opt);
 			if (opt->where == AT(views) && opt->kind == OPT_TEXT)
 				help_views(out);
+			if (opt->kind == OPT_SIZE)
+				fputs("  SIZE is a number of bytes, or one "
+				      "with K, M, G or T behind it\n", out);
 			return true;
 		}
 		return false;

@@ -15,6 +15,7 @@
 #define LONGEST_PAUSE_MS 5000
 #define SLICE_MS 50
 #define STALE_MS 1000
+#define WONDER_MS 1000
 
 bool remote_charge(struct remote *remote, uint64_t len)
 {
@@ -206,6 +207,18 @@ static bool wait_for_try(struct remote *remote, unsigned i, int64_t end,
 	return false;
 }
 
+static void tell_in_vain(struct remote *remote, const struct request *request,
+			 int64_t end, const struct response *r)
+{
+	int64_t left = end - remote_now_ms();
+
+	if (remote->in_vain && *r->why &&
+	    left + WONDER_MS <= (int64_t)remote->retry_ms &&
+	    atomic_exchange(&remote->probing, false))
+		remote->in_vain(request->url, r->why,
+				left > 0 ? (uint64_t)(left + 999) / 1000 : 0);
+}
+
 void remote_ask(struct remote *remote, const struct request *request,
 		struct response *r)
 {
@@ -223,6 +236,8 @@ void remote_ask(struct remote *remote, const struct request *request,
 		begin = remote_now_ms();
 		ask_signed(remote, request, r);
 		remote_note(host, begin, r);
+		if (r->outcome == REMOTE_BUSY)
+			tell_in_vain(remote, request, end, r);
 		if (r->outcome != REMOTE_BUSY ||
 		    !wait_for_try(remote, i, end, r))
 			return;

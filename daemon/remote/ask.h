@@ -27,6 +27,10 @@ struct remote {
 	bool (*may_wait)(uint64_t server);
 	/* Whether the calling thread's work is wanted no more; or NULL. */
 	bool (*stopped)(void);
+	/* Told once why a first look at SOURCE (probing) is in vain so long
+	 * that somebody may wonder; or NULL. */
+	void (*in_vain)(const char *url, const char *why, uint64_t seconds);
+	atomic_bool probing;
 	/* What is held counts against its max_memory; NULL: against none. */
 	struct bloscfs *fs;
 	pthread_mutex_t lock;	/* guards the list below */

@@ -91,6 +91,7 @@ static int make_ready(struct shelf *shelf,
 		.retry_ms = options->retry_ms, .fresh_ms = DEFAULT_FRESH_MS,
 		.whole_most = options->whole_most,
 		.may_wait = options->may_wait, .stopped = options->stopped,
+		.in_vain = options->in_vain,
 		.transport = transport_new(&shelf->transport_options),
 		.signer = signs ? signer_new(&setup->keys, setup->process,
 					     options->silence_ms) : NULL,
@@ -129,7 +130,7 @@ int shelf_open(const char *source, const struct shelf_options *options,
 	return status;
 }
 
-int shelf_probe(struct shelf *shelf, char *why)
+static int probe(struct shelf *shelf, char *why)
 {
 	struct shelf_stat stat;
 	char name[NAME_MAX + 1];
@@ -148,6 +149,16 @@ int shelf_probe(struct shelf *shelf, char *why)
 	status = shelf_list(shelf, "", 0, name, &stat, why);
 	/* An empty bucket is one, too. */
 	return status == -ENOENT ? 0 : status;
+}
+
+int shelf_probe(struct shelf *shelf, char *why)
+{
+	int status;
+
+	atomic_store(&shelf->remote.probing, true);
+	status = probe(shelf, why);
+	atomic_store(&shelf->remote.probing, false);
+	return status;
 }
 
 const char *shelf_advice(const struct shelf *shelf, int status)

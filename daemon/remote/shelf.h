@@ -28,6 +28,7 @@ struct shelf_options {
 	/* As in struct remote. */
 	bool (*may_wait)(uint64_t server);
 	bool (*stopped)(void);
+	void (*in_vain)(const char *url, const char *why, uint64_t seconds);
 };
 
 struct shelf_stat {

@@ -10,6 +10,7 @@
 #include "remote/url.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,15 @@
 static bool is_stopped(void)
 {
 	return bloscfs_call_check(NULL) != BLOSCFS_OK;
+}
+
+/* It is somebody at a terminal who waits for this, or a script's log. */
+static void tell_in_vain(const char *url, const char *why, uint64_t seconds)
+{
+	/* What may follow an address is a secret. */
+	fprintf(stderr, "bloscfs: cannot reach '%.*s' so far: %s; it is tried "
+		"again for up to %" PRIu64 " s\n", (int)strcspn(url, "?"),
+		url, why, seconds);
 }
 
 bool far_is(const struct opts *opts, const char *source)
@@ -57,7 +67,7 @@ int far_open(const char *source, const struct opts *opts,
 		.disk_cache = opts->disk_cache,
 		.disk_cache_size = opts->disk_cache_size,
 		.no_sign = opts->no_sign, .may_wait = call_may_wait,
-		.stopped = is_stopped,
+		.stopped = is_stopped, .in_vain = tell_in_vain,
 	};
 	struct far *far = calloc(1, sizeof(*far));
 	int status = -ENOMEM;

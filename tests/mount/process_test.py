@@ -111,6 +111,7 @@ def help_and_version_tell(work):
         assert word in result.stdout, word
     equal(run("--help=log").stdout.count("\n"), 4)
     assert run("--help=immutable").stdout.startswith("  --immutable ")
+    assert "K, M, G or T" in run("--help=cache_size").stdout
     one_sentence(run("--help=nothing"), 2, "nothing")
     views = run("--help=views").stdout
     for line in ("    imaging    info, data, tiff, nifti, headers\n",

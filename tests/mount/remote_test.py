@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import random
+import re
 import signal
 import subprocess
 import threading
@@ -257,6 +258,24 @@ def refusals_at_the_mount_name_their_reason(work):
             assert words in result.stderr, (source, fault, result.stderr)
             assert "permission to read" not in result.stderr, result.stderr
             assert "swordfish" not in result.stderr, result.stderr
+
+
+def why_a_server_cannot_be_reached_is_told_while_it_is_tried(work):
+    point = os.path.join(work, "point")
+    os.mkdir(point)
+    for words in (["--info", "SOURCE"], ["--check", "SOURCE"],
+                  ["--cat", "SOURCE", "data.bin"], ["-f", "SOURCE", point]):
+        words = [word.replace("SOURCE", "http://127.0.0.1:1/f?key=swordfish")
+                 for word in words]
+        result = harness.run("--read_timeout=3", *words)
+        lines = [line for line in result.stderr.splitlines()
+                 if "waiting for" not in line]
+        assert re.fullmatch("bloscfs: cannot reach 'http://127.0.0.1:1/f' so "
+                            "far: .*onnect.*; it is tried again for up to "
+                            "[12] s", lines[0]), result.stderr
+        equal(len([line for line in lines if "so far" in line]), 1)
+        assert result.returncode, result.stderr
+        assert "swordfish" not in result.stderr, result.stderr
 
 
 def a_changed_object_is_stale_and_then_the_new_one(work):
@@ -523,6 +542,7 @@ if __name__ == "__main__":
         a_server_that_fails_for_a_moment_is_asked_again,
         a_server_that_lies_gives_an_error_and_no_bytes,
         refusals_at_the_mount_name_their_reason,
+        why_a_server_cannot_be_reached_is_told_while_it_is_tried,
         a_changed_object_is_stale_and_then_the_new_one,
         a_hanging_server_lets_its_readers_go,
         many_readers_have_many_requests_under_way,
