@@ -124,10 +124,7 @@ static int mount_quietly(struct fuse_session *session, const char *mountpoint)
 
 int session_serve(struct fuse_session *session, int device)
 {
-	char name[32];
-
-	snprintf(name, sizeof(name), "/dev/fd/%d", device);
-	return fuse_session_mount(session, name);
+	return terms_serve(session, device);
 }
 
 /* A pipe that nobody reads looks like a dead device. Made before there is a

@@ -6,10 +6,21 @@
 
 #include "ops/through.h"
 
+#include <linux/fuse.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #define FAR_BACKGROUND 1024
+/* What these are asked for, they do not pass on to the kernel. Those before
+ * cannot be helped: look-ups in one directory wait for one another there. */
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 14) && \
+	FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
+#define HELPS_OUT
+#endif
 
 /* Where the kernel judges by modes it is to judge by lists of rights as well;
  * where it cannot, or may not ask for them, modes say less. */
@@ -52,6 +63,53 @@ static unsigned max_read_of(const char *options)
 	return 0;
 }
 
+#ifdef HELPS_OUT
+/* This thread answers the first request next. */
+static _Thread_local bool answers;
+
+static void add_flags(struct iovec *iov, int count)
+{
+	const struct fuse_out_header *head = iov[0].iov_base;
+	struct fuse_init_out *terms;
+
+	answers = false;
+	if (count != 2 || iov[0].iov_len != sizeof(*head) || head->error ||
+	    iov[1].iov_len < offsetof(struct fuse_init_out, max_background))
+		return;
+	terms = iov[1].iov_base;
+	terms->flags |= FUSE_PARALLEL_DIROPS;
+}
+
+static ssize_t answer(int device, struct iovec *iov, int count, void *userdata)
+{
+	(void)userdata;
+	if (answers)
+		add_flags(iov, count);
+	return writev(device, iov, count);
+}
+
+static ssize_t hear(int device, void *buf, size_t len, void *userdata)
+{
+	(void)userdata;
+	return read(device, buf, len);
+}
+#endif
+
+int terms_serve(struct fuse_session *session, int device)
+{
+#ifdef HELPS_OUT
+	static const struct fuse_custom_io io = { .writev = answer,
+						  .read = hear };
+
+	return fuse_session_custom_io(session, &io, device);
+#else
+	char name[32];
+
+	snprintf(name, sizeof(name), "/dev/fd/%d", device);
+	return fuse_session_mount(session, name);
+#endif
+}
+
 /* READDIRPLUS always: dirs.c knows better than the kernel's guesses which
  * entries are worth a node. No splicing: replies come from cached
  * blocks, where it only costs. Direct reads one by one: who waits for those
@@ -82,4 +140,7 @@ void terms_agree(void *userdata, struct fuse_conn_info *conn)
 	/* It must be what the mount was given. */
 	conn->max_read = max_read_of(daemon->opts->fuse);
 	fuse_apply_conn_info_opts(asked, conn);
+#ifdef HELPS_OUT
+	answers = conn->want & FUSE_CAP_PARALLEL_DIROPS;
+#endif
 }

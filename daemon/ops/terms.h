@@ -12,5 +12,7 @@
 bool terms_take(struct fuse_args *args);
 /* Answers the kernel's first request; userdata is the struct daemon. */
 void terms_agree(void *userdata, struct fuse_conn_info *conn);
+/* Serves a device that somebody else has mounted; 0 on success. */
+int terms_serve(struct fuse_session *session, int device);
 
 #endif

@@ -216,6 +216,33 @@ def containers_of_a_server_that_hangs_leave_threads_to_others(work):
             hanging.hung.set()
 
 
+def a_look_up_that_waits_holds_up_no_other_of_its_folder(work):
+    told = harness.run("--version").stdout
+    if int(told.split("libfuse 3.")[1].split(".")[0]) < 14:
+        raise harness.Skip("this libfuse does not let the kernel know")
+    frame, truth = made(work)
+    catalog = os.path.join(work, "catalog")
+    with Server() as hanging, Server() as well:
+        harness.write(catalog, (
+            hanging.put_file("/f.b2frame", frame) + "\tslow.b2frame\n" +
+            well.put_file("/f.b2frame", frame) + "\twell.b2frame\n").encode())
+        hanging.always = "hang"
+        with Mount(work, "https://example.org/", "--catalog=" + catalog,
+                   "--read_timeout=60", "--cache_size=0") as mount, \
+                subprocess.Popen(["stat", mount.path("slow.b2frame")],
+                                 stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL) as asker:
+            wait_until(lambda: hanging.asked)
+            start = time.monotonic()
+            equal(read(mount.path("well.b2frame", "data.bin")) == truth,
+                  True, "bytes of the other")
+            took = time.monotonic() - start
+            equal(asker.poll(), None, "who waits")
+            hanging.always = None
+            hanging.hung.set()
+            assert took < 15, took
+
+
 def who_is_killed_in_a_read_leaves_no_request_behind(work):
     frame, truth = made(work)
     with Server() as server:
@@ -298,6 +325,7 @@ if __name__ == "__main__":
         what_came_is_served_while_the_rest_is_on_its_way,
         a_server_that_has_too_much_to_do_is_left_alone_by_all,
         containers_of_a_server_that_hangs_leave_threads_to_others,
+        a_look_up_that_waits_holds_up_no_other_of_its_folder,
         who_is_killed_in_a_read_leaves_no_request_behind,
         a_name_server_that_hangs_holds_up_nobody_else,
     ])
