@@ -138,6 +138,16 @@ static void tell_holders(char *buf, size_t cap, const struct holders *who)
 		 "; still mounted in the namespace of " : "", who->spaces);
 }
 
+/* What helps against a reason that a mount cannot be taken away for. */
+static const char *advice(const char *reason, const struct holders *who)
+{
+	if (strstr(reason, "/etc/mtab"))
+		return "root makes it by 'ln -s /proc/self/mounts /etc/mtab'";
+	if (who->users[0] || strcasestr(reason, "busy"))
+		return "close what is open there and try again";
+	return "root may unmount it, or end its daemon";
+}
+
 static int detach(const char *mountpoint, const char *path,
 		  const struct mount_entry *mount, char *error, size_t cap)
 {
@@ -154,9 +164,8 @@ static int detach(const char *mountpoint, const char *path,
 		/* What other namespaces have is no reason: theirs may stay. */
 		who.spaces[0] = '\0';
 		tell_holders(held, sizeof(held), &who);
-		snprintf(error, cap, "cannot unmount '%s': %s%s; close what "
-			 "is open there and try again", mountpoint, reason,
-			 held);
+		snprintf(error, cap, "cannot unmount '%s': %s%s; %s",
+			 mountpoint, reason, held, advice(reason, &who));
 	} else if (!wait_gone(mount, daemon_fd, &who)) {
 		tell_holders(held, sizeof(held), &who);
 		snprintf(error, cap, "'%s' is unmounted, but its daemon "

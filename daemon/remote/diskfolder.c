@@ -121,6 +121,9 @@ int diskfolder_open(const char *path, uint64_t limit,
 	if (status == -ENOENT)
 		return refuse(path, "lies in no folder that is there; make "
 			      "it", error, error_cap);
+	if (status && parent < 0 && access(path, F_OK) < 0 && errno == ENOENT)
+		return refuse(path, "is not there, and you may not make it; "
+			      "give a folder of your own", error, error_cap);
 	if (!status)
 		status = check_parent(parent, path, error, error_cap);
 	if (!status)

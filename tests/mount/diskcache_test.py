@@ -253,6 +253,11 @@ def folders_that_others_can_change_are_refused(work):
         for path in (link, link + "/", frame, work + "/no/where"):
             refused(url, path, work)
         equal(os.listdir(disk), [], "what lies where the link leads")
+        # Where not even root may make one.
+        result = harness.run("-f", "--disk_cache=/sys/none", url, work)
+        equal((result.returncode, result.stderr.count("\n")), (3, 1),
+              result.stderr)
+        assert "'/sys/none' is not there" in result.stderr, result.stderr
         for mode in (0o777, 0o770, 0o702):
             os.chmod(disk, mode)
             refused(url, disk, work)

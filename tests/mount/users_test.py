@@ -160,6 +160,15 @@ def what_unmounts_for_a_user_is_told_where_it_is_missing(work):
               f"unmount '{mount.point}': fusermount3 was not found; "
               "install the package fuse3\n"))
         assert harness.mounted(mount.point)
+        fake = work + "/fake"
+        harness.write(fake, b"#!/bin/sh\necho \"$0: failed to open /etc/mtab: "
+                      b"No such file or directory\" >&2; exit 1\n")
+        os.chmod(fake, 0o755)
+        with covered("/usr/bin/fusermount3", "--bind", fake):
+            result = run("--unmount", mount.point, user=NOBODY)
+        assert "open there" not in result.stderr, result.stderr
+        assert result.stderr.endswith("; root makes it by 'ln -s "
+                                      "/proc/self/mounts /etc/mtab'\n")
         # As mounting does, it looks beyond PATH.
         result = run("--unmount", mount.point, user=NOBODY,
                      env={"PATH": work})
