@@ -432,7 +432,8 @@ static enum exit_code mount_and_keep(struct keeper *keeper, keeper_told told,
 	code = child_reap(&keeper->child, keeper->forced);
 	/* An aborted connection leaves its mount behind. */
 	point_detach(&keeper->point, true);
-	log_msg(LEVEL_NOTICE, "unmounted from '%s'", point);
+	if (!keeper->point.silent)
+		log_msg(LEVEL_NOTICE, "unmounted from '%s'", point);
 	return code;
 }
 

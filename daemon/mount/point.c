@@ -5,13 +5,51 @@
 #include "mount/point.h"
 
 #include "log/log.h"
+#include "mount/ask.h"
 #include "mount/mount.h"
 #include "mount/unmount.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define REASON_CAP 512
+#define ANSWER_MS 5000
+#define AGAIN_MS 500
+
+static bool is_listed(const struct point *point,
+		      const struct mount_entry *entry)
+{
+	return entry->major == point->major && entry->minor == point->minor &&
+	       (!point->mount_id || entry->id == point->mount_id);
+}
+
+/* Whether the folder that it lies in does: else whoever goes there waits. */
+static bool answers(struct point *point)
+{
+	struct mount_entry entry;
+	char *above, *slash;
+	int status = 0;
+
+	if (mount_find(point->path, &entry) && is_listed(point, &entry))
+		above = strdup(point->path);
+	else
+		above = point->mount_id ?
+			mount_find_moved(point->mount_id, point->major,
+					 point->minor) : NULL;
+	slash = above ? strrchr(above, '/') : NULL;
+	if (slash && slash > above) {
+		*slash = '\0';
+		status = ask_answers(above, point->silent ? AGAIN_MS :
+							    ANSWER_MS);
+	}
+	free(above);
+	if (status == -ETIMEDOUT && !point->silent)
+		log_msg(LEVEL_ERR, "cannot unmount: the folder that the mount "
+			"point lies in does not answer");
+	point->silent = status == -ETIMEDOUT;
+	return !point->silent;
+}
 
 /* Not if it is gone, or covered by another's mount. A folder where nothing is
  * mounted any more is not touched: that has an automounter mount anew. */
@@ -20,9 +58,7 @@ static bool is_mounted(const struct point *point, const char *path)
 	struct mount_entry entry;
 
 	if (mount_find(path, &entry))
-		return entry.major == point->major &&
-		       entry.minor == point->minor &&
-		       (!point->mount_id || entry.id == point->mount_id) &&
+		return is_listed(point, &entry) &&
 		       (!point->unique_id ||
 			point->unique_id == mount_unique_id(path));
 	/* Where there is no table, the unique number is as good. */
@@ -46,9 +82,10 @@ static char *find_path(const struct point *point)
 	return NULL;
 }
 
-bool point_detach(const struct point *point, bool lazy)
+bool point_detach(struct point *point, bool lazy)
 {
-	char reason[REASON_CAP], *path = find_path(point);
+	char reason[REASON_CAP], *path = answers(point) ? find_path(point) :
+							  NULL;
 	bool detached;
 
 	if (!path)

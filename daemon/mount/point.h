@@ -15,6 +15,7 @@ struct point {
 	 * is gone; the unique one does not, where the kernel has it. */
 	uint64_t mount_id;
 	uint64_t unique_id;
+	bool silent;	/* the folder that it lies in: it stays mounted */
 };
 
 /* Notes which mount is there now: of what the kernel knows by itself, since
@@ -22,7 +23,7 @@ struct point {
 void point_know(struct point *point);
 /* Takes it away. False where it is gone, or covered by another's mount, or
  * still there, with the reason logged. */
-bool point_detach(const struct point *point, bool lazy);
+bool point_detach(struct point *point, bool lazy);
 /* To so many bytes; 0: leaves it. */
 void point_raise_readahead(const struct point *point, uint64_t len);
 

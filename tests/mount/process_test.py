@@ -451,6 +451,24 @@ def a_mount_point_in_a_mount_that_answers_nobody_is_refused(work):
         equal(os.listdir(mount.point), ["below"], "the mount")
 
 
+def a_mount_in_a_folder_that_answers_nobody_ends(work):
+    """It cannot be unmounted, and nobody is left who serves it."""
+    below = os.path.join(work, "below")
+    os.makedirs(below + "/point")
+    with Mount(work, below, "-o", "attr_timeout=0") as lower:
+        mount = Mount(work, make_source(work), point=lower.path("point"))
+        os.kill(lower.pid, signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            mount.end()
+            assert time.monotonic() - start < 15
+            equal(len(mount.log_lines("does not answer")), 1, mount.log())
+            equal(mount.log_lines("unmounted from"), [])
+        finally:
+            os.kill(lower.pid, signal.SIGCONT)
+            harness.raw_unmount(mount.point)
+
+
 def a_dead_mount_of_another_user_is_left_and_named(work):
     harness.needs_reach()
     source = make_source(work)
@@ -578,6 +596,7 @@ if __name__ == "__main__":
         a_mount_point_whose_daemon_answers_nobody_is_occupied,
         a_source_that_does_not_answer_is_named,
         a_mount_point_in_a_mount_that_answers_nobody_is_refused,
+        a_mount_in_a_folder_that_answers_nobody_ends,
         a_dead_mount_of_another_user_is_left_and_named,
         unmount_refuses_what_is_not_ours,
         an_idle_mount_goes,
