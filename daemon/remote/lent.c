@@ -63,13 +63,22 @@ static struct lent *take_out(struct shelf *shelf, struct lent **at)
 	return lent;
 }
 
+/* With the lock held: where the path's stands in the list, or its end. */
+static struct lent **find_place(struct shelf *shelf, const char *path)
+{
+	struct lent **at = &shelf->lents;
+
+	while (*at && strcmp((*at)->path, path) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
 static struct lent *hold(struct shelf *shelf, const char *path)
 {
 	struct lent **at, *lent;
 
 	pthread_mutex_lock(&shelf->lock);
-	for (at = &shelf->lents; *at && strcmp((*at)->path, path) != 0;)
-		at = &(*at)->next;
+	at = find_place(shelf, path);
 	lent = *at;
 	if (lent) {
 		take_out(shelf, at);
@@ -135,8 +144,7 @@ static void keep(struct shelf *shelf, struct lent *lent)
 	struct lent **at, *old = NULL, *idle;
 
 	pthread_mutex_lock(&shelf->lock);
-	for (at = &shelf->lents; *at && strcmp((*at)->path, lent->path) != 0;)
-		at = &(*at)->next;
+	at = find_place(shelf, lent->path);
 	if (*at)
 		old = take_out(shelf, at);
 	lent->next = shelf->lents;
@@ -163,15 +171,6 @@ static bool is_being_opened(const struct shelf *shelf, const char *path)
 	return o != NULL;
 }
 
-static bool is_lent(const struct shelf *shelf, const char *path)
-{
-	const struct lent *lent = shelf->lents;
-
-	while (lent && strcmp(lent->path, path) != 0)
-		lent = lent->next;
-	return lent != NULL;
-}
-
 /* 1 where somebody else has asked, or has opened it since it was looked for: it
  * is to be looked for again. Who finds nothing then asks at once: all together,
  * where it was refused. -EINTR. */
@@ -182,7 +181,7 @@ static int begin_opening(struct shelf *shelf, const char *url,
 
 	pthread_mutex_lock(&shelf->lock);
 	if (!waited && (is_being_opened(shelf, opening->path) ||
-			is_lent(shelf, opening->path))) {
+			*find_place(shelf, opening->path))) {
 		while (!status && is_being_opened(shelf, opening->path))
 			status = shelf_wait(shelf, url);
 		status = status ? status : 1;
